@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class OpenLedger:
     """An open ledger.
 
     Attributes:
@@ -43,7 +43,9 @@ class Watched:
 class Background:
     """A thread that has a ledger verified."""
 
-    def __init__(self, store: Store, checkpoints: Checkpoints, mark: Mark | None, watched: Watched) -> None:
+    def __init__(
+        self, store: Store, checkpoints: Checkpoints, mark: Mark | None, watched: OpenLedger
+    ) -> None:
         self._order: Order = {
             "task": "checkpoint",
             "key": checkpoints.seals.key.hex(),

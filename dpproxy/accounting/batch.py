@@ -18,7 +18,7 @@ from dpproxy.accounting.model import (
     Reservation,
     Reset,
 )
-from dpproxy.accounting.totals import Known, Totals
+from dpproxy.accounting.totals import Totals, TotalsCache
 from dpproxy.accounting.windows import anew, standings
 
 _ORDER = {kind.column: place for place, kind in enumerate(Kind)}
@@ -37,7 +37,12 @@ class Batch:
     """
 
     def __init__(
-        self, connection: book.Connection, seals: Seals, head: Head, now: int, known: Known | None = None
+        self,
+        connection: book.Connection,
+        seals: Seals,
+        head: Head,
+        now: int,
+        known: TotalsCache | None = None,
     ) -> None:
         self.connection = connection
         self.totals = Totals(connection, known, head)

@@ -10,7 +10,7 @@ from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.store import Store, faults
-from dpproxy.accounting.totals import Known
+from dpproxy.accounting.totals import TotalsCache
 from dpproxy.values.errors import StartupError
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Database:
         """Why nothing is written any more."""
         self._mark = mark
         self._clock = clock
-        self.known = Known()
+        self.known = TotalsCache()
         self._connection: book.Connection | None = None
         self._is_marked = True
         self._logged = 0

@@ -14,7 +14,7 @@ LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Expense:
     """Statements of one user with the same label: their number and total cost, in nano-epsilon and as rho."""
 
     who: str
@@ -30,7 +30,7 @@ class Spent:
         return f"{format_epsilon(self.nano)} epsilon"
 
 
-def spent_by(connection: book.Connection, standing: Standing, sequence: int) -> list[Spent]:
+def spent_by(connection: book.Connection, standing: Standing, sequence: int) -> list[Expense]:
     """The statements that count against an account, most expensive first, of the last entries up to ``sequence``."""
     account = standing.debit.account
     rows = connection.execute(
@@ -41,13 +41,13 @@ def spent_by(connection: book.Connection, standing: Standing, sequence: int) -> 
         (sequence - LOOKED_AT, account.kind.value, account.name, account.member, standing.since),
     )
     found = [
-        Spent(str(who), str(label), int(count), int(nano), Fraction(str(squares)))
+        Expense(str(who), str(label), int(count), int(nano), Fraction(str(squares)))
         for who, label, count, nano, squares in rows
     ]
     return sorted(found, key=lambda one: (-one.squares, one.who, one.label))
 
 
-def told(standing: Standing, spent: Sequence[Spent], who: str, *, is_admin: bool) -> str:
+def sentence(standing: Standing, spent: Sequence[Expense], who: str, *, is_admin: bool) -> str:
     """The sentence for a refusal's detail; only an administrator sees other users by name."""
     concentrated = standing.debit.rho_limit is not None
     own = [one for one in spent if is_admin or one.who == who]
@@ -65,13 +65,13 @@ def told(standing: Standing, spent: Sequence[Spent], who: str, *, is_admin: bool
     return "".join(f" {part}" for part in parts)
 
 
-def _named(one: Spent, *, concentrated: bool, is_admin: bool) -> str:
+def _named(one: Expense, *, concentrated: bool, is_admin: bool) -> str:
     times = f" in {one.count} releases" if one.count > 1 else ""
     return f"{f'{one.who}: ' if is_admin else ''}{one.label}, {one.cost(concentrated=concentrated)}{times}"
 
 
-def _together(spent: Sequence[Spent]) -> Spent:
+def _together(spent: Sequence[Expense]) -> Expense:
     nano = sum(one.nano for one in spent)
-    return Spent(
+    return Expense(
         "", "", sum(one.count for one in spent), nano, sum((one.squares for one in spent), Fraction(0))
     )

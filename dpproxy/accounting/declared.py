@@ -20,10 +20,10 @@ def changed(before: Policy, after: Policy, files: Sequence[Path], schema: Schema
     """One notice for each declaration that differs, in the words of ``policy diff``."""
     found = differences(before, after)
     hints = dict(_hints(after, files, schema)) if found else {}
-    return tuple(_told(each, hints.get(each.declared)) for each in found)
+    return tuple(_notice(each, hints.get(each.declared)) for each in found)
 
 
-def _told(found: Difference, hint: str | None) -> Notice:
+def _notice(found: Difference, hint: str | None) -> Notice:
     mark = "" if found.effect is Effect.SAME else f" [{found.effect.value}]"
     was = found.was or "nothing"
     return Notice(

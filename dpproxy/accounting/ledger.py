@@ -14,18 +14,18 @@ from typing import Self, TypeVar
 
 from dpproxy.accounting import book, dearest, files, tally
 from dpproxy.accounting.authentic import Authentic
-from dpproxy.accounting.background import Background, Watched
+from dpproxy.accounting.background import Background, OpenLedger
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.checkpoint import EVERY, Checkpoint, Checkpoints
 from dpproxy.accounting.database import Database
 from dpproxy.accounting.limits import LimitReached, check, tightest
 from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reservation, Reset
-from dpproxy.accounting.store import Store, faults, told
+from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_of
 from dpproxy.accounting.totals import Totals, Unknown
 from dpproxy.accounting.verifier import parallel
-from dpproxy.accounting.verify import Verified, verify
+from dpproxy.accounting.verify import Verification, verify
 from dpproxy.accounting.windows import DAY, Standing, owns, standings
 from dpproxy.accounting.writer import Writer
 from dpproxy.values.errors import LedgerUnavailable, StartupError
@@ -54,7 +54,7 @@ class Ledger:
     """
 
     def __init__(
-        self, store: Store, seals: Seals, found: Verified, mark: Mark | None, clock: Callable[[], int]
+        self, store: Store, seals: Seals, found: Verification, mark: Mark | None, clock: Callable[[], int]
     ) -> None:
         self.store = store
         self.seals = seals
@@ -119,7 +119,7 @@ class Ledger:
         ledger._watch(checkpoints, found, 0 if since is None else since.place.sequence)
         return ledger
 
-    def _watch(self, checkpoints: Checkpoints, found: Verified, last: int) -> None:
+    def _watch(self, checkpoints: Checkpoints, found: Verification, last: int) -> None:
         """Write a checkpoint where many entries were verified, and have the rest verified in the background."""
         if found.head.sequence - found.begin >= EVERY:
             try:
@@ -131,7 +131,7 @@ class Ledger:
         def altered(reason: str) -> None:
             self._distrust(reason, checkpoints)
 
-        watched = Watched(
+        watched = OpenLedger(
             found.begin, last, lambda: self._database.head.sequence, self.authentic.all, altered
         )
         self._background = Background(self.store, checkpoints, self.mark, watched)
@@ -149,7 +149,7 @@ class Ledger:
         Errors: BudgetExceeded for the first limit exceeded; LedgerUnavailable if the ledger cannot be written.
         """
         reservation = self.writer.submit(lambda batch: batch.charge(charge))
-        tally.told(reservation)
+        tally.add(reservation)
         return reservation
 
     def reset(self, reset: Reset) -> Entry:
@@ -211,7 +211,7 @@ class Ledger:
                 connection, refusal.standing, book.read_head(connection, self.seals).sequence
             )
         )
-        return f"{refusal.detail}{dearest.told(refusal.standing, found, who, is_admin=is_admin)}"
+        return f"{refusal.detail}{dearest.sentence(refusal.standing, found, who, is_admin=is_admin)}"
 
     def entries(self, who: str | None = None) -> list[Entry]:
         """The entries of one user, or of all, in order. Raises LedgerUnavailable."""
@@ -242,7 +242,7 @@ class Ledger:
         try:
             return verified(self.store, self.seals, self.mark).head.sequence
         except faults() as error:
-            raise StartupError(f"ledger {self.store.name} cannot be read ({told(error)})") from error
+            raise StartupError(f"ledger {self.store.name} cannot be read ({first_line(error)})") from error
 
     @property
     def is_near(self) -> bool:
@@ -256,7 +256,7 @@ class Ledger:
         with self._reading:
             reader: book.Connection | None = None
             try:
-                reader = self._taken()
+                reader = self._take()
                 try:
                     found = query(reader)
                 except faults():
@@ -274,7 +274,7 @@ class Ledger:
             self._readers.append(reader)
             return found
 
-    def _taken(self) -> book.Connection:
+    def _take(self) -> book.Connection:
         with suppress(IndexError):
             return self._readers.pop()
         return self.store.connect(writing=False)
@@ -303,7 +303,7 @@ def _drop(reader: book.Connection | None) -> None:
             reader.close()
 
 
-def verified(store: Store, seals: Seals, mark: Mark | None, since: Checkpoint | None = None) -> Verified:
+def verified(store: Store, seals: Seals, mark: Mark | None, since: Checkpoint | None = None) -> Verification:
     """Verify every row, or every row after a checkpoint, by several processes where there are many.
 
     Errors: StartupError, which names the first fault; ``faults()``.
@@ -325,11 +325,11 @@ _ACCEPT = f"restore its newest state, or, where that is lost, accept what is the
 
 def _unusable(store: Store, directory: Path, error: BaseException) -> StartupError:
     if not isinstance(error, sqlite3.Error | OSError):  # a server's
-        cause = told(error)
+        cause = first_line(error)
     elif not shutil.disk_usage(directory).free:
         cause = "the disk is full"
     elif isinstance(error, OSError) and error.strerror:
         return StartupError(f"state directory {directory} cannot be used: {error.strerror}")
     else:
-        cause = told(error)
+        cause = first_line(error)
     return StartupError(f"ledger {store.name} cannot be used ({cause}): {_REFUSING}")

@@ -25,7 +25,7 @@ Line = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class EntryFilter:
     """Which entries: those of ``who``, or of all; at least those under all conditions, each ``COLUMN OPERATOR ?``."""
 
     who: str | None = None
@@ -33,7 +33,7 @@ class Listed:
     is_descending: bool = False
 
 
-def pages(ledger: Ledger, listed: Listed) -> Iterator[list[Line]]:
+def pages(ledger: Ledger, listed: EntryFilter) -> Iterator[list[Line]]:
     """The entries there are now, in order. The entries of one user are numbered from 1. Raises LedgerUnavailable."""
     last = ledger.read(_last)
     number = 0 if listed.who is None else (_own(ledger, listed, last) + 1 if listed.is_descending else 0)
@@ -47,7 +47,7 @@ def pages(ledger: Ledger, listed: Listed) -> Iterator[list[Line]]:
         most = min(LARGEST, 4 * most)
 
 
-def _page(ledger: Ledger, listed: Listed, after: int, last: int, most: int) -> list[Line]:
+def _page(ledger: Ledger, listed: EntryFilter, after: int, last: int, most: int) -> list[Line]:
     conditions = [*listed.conditions, ("sequence < ?" if listed.is_descending else "sequence > ?", after)]
     conditions.append(("sequence <= ?", last))
     if listed.who is not None:
@@ -63,6 +63,6 @@ def _last(connection: Connection) -> int:
     return int(connection.execute("SELECT sequence FROM head").fetchone()[0])
 
 
-def _own(ledger: Ledger, listed: Listed, last: int) -> int:
+def _own(ledger: Ledger, listed: EntryFilter, last: int) -> int:
     values = last, listed.who
     return ledger.read(lambda connection: int(connection.execute(_COUNT, values).fetchone()[0]))

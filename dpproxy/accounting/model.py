@@ -309,7 +309,7 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRelease:
     """A released answer in the store.
 
     Attributes:

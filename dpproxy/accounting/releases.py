@@ -6,8 +6,8 @@ from typing import Final
 from dpproxy.accounting import book, tally
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, EntryKind, Reservation, Stored
-from dpproxy.accounting.writer import Answered
+from dpproxy.accounting.model import Account, Charge, EntryKind, Reservation, StoredRelease
+from dpproxy.accounting.writer import PendingRelease
 
 MOST_PAID: Final = 200
 """The most stored releases of the same rows that are searched for an answer, which bounds the time."""
@@ -36,9 +36,11 @@ class ReleaseStore:
         entry = reservation.entry
         if entry.kind != EntryKind.CHARGE.value:
             raise ValueError("only a charge releases something new")
-        self._ledger.writer.keep(Answered(entry.sequence, entry.release, entry.nano, payload, seen_from))
+        self._ledger.writer.keep(
+            PendingRelease(entry.sequence, entry.release, entry.nano, payload, seen_from)
+        )
 
-    def find(self, release: bytes, at_least_nano: int, payer: Account | None = None) -> Stored | None:
+    def find(self, release: bytes, at_least_nano: int, payer: Account | None = None) -> StoredRelease | None:
         """A stored release of this key that is at least as accurate as ``at_least_nano``, or None.
 
         Without ``payer`` the most accurate one. With it the most accurate one this account has paid for, and
@@ -67,7 +69,7 @@ class ReleaseStore:
             payload = waiting[origin].payload if origin in waiting else self._payload(origin)
             if payload is not None:
                 also = tuple(other for other in paid if other != origin) if origin in paid else ()
-                return Stored(origin, found[origin], payload, payers[origin], also)
+                return StoredRelease(origin, found[origin], payload, payers[origin], also)
         return None
 
     def paid(self, beginnings: Sequence[bytes], payer: Account) -> list[tuple[int, int]]:
@@ -86,7 +88,7 @@ class ReleaseStore:
         waiting = {a.origin: a.payload for a in self._ledger.writer.waiting()}
         return waiting.get(origin) or self._payload(origin)
 
-    def adopt(self, stored: Stored, charge: Charge) -> Reservation | None:
+    def adopt(self, stored: StoredRelease, charge: Charge) -> Reservation | None:
         """Charge another caller for a stored release: its full loss to every account that has not paid for it.
 
         ``charge`` is the one a new release would have needed; its own loss does not matter. The ceiling and
@@ -97,7 +99,7 @@ class ReleaseStore:
         """
         reservation = self._ledger.writer.submit(lambda batch: batch.adopt(stored.id, charge))
         if reservation is not None:
-            tally.told(reservation)
+            tally.add(reservation)
         return reservation
 
     def _payers(self, origin: int) -> frozenset[Account]:

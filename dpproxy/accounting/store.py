@@ -74,6 +74,6 @@ class Store(Protocol):
         """Checkpoint after many commits; called while no caller waits."""
 
 
-def told(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of a fault's text, for the operator."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -34,14 +34,14 @@ def tallied() -> Iterator[Tally]:
         _OPEN.reset(token)
 
 
-def told(reservation: Reservation) -> None:
+def add(reservation: Reservation) -> None:
     """Add a durable reservation to the open tally, if there is one; called by the ledger."""
     tally = _OPEN.get()
     if tally is not None:
         tally.nano += reservation.entry.nano
 
 
-def taken() -> int:
+def take() -> int:
     """The nano-epsilon charged so far; sets the tally to 0, as the caller records this amount itself."""
     tally = _OPEN.get()
     if tally is None:

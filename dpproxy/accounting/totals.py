@@ -50,7 +50,7 @@ class Unknown(LookupError):
     """A total that is not remembered, where there is no database to read."""
 
 
-class Known:
+class TotalsCache:
     """The totals that this process remembers, all of them for one head. Any thread may call any method."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Totals:
     """
 
     def __init__(
-        self, connection: Connection | None, known: Known | None = None, head: Head | None = None
+        self, connection: Connection | None, known: TotalsCache | None = None, head: Head | None = None
     ) -> None:
         self._connection = connection
         self._known = known
@@ -173,7 +173,7 @@ class Totals:
         self._copied = set()
         self._known = self._head = None
 
-    def publish(self, known: Known, head: Head) -> None:
+    def publish(self, known: TotalsCache, head: Head) -> None:
         """Remember these totals for ``head``; to be called once it is committed."""
         self._copied = set()
         if self._known is None:

@@ -20,10 +20,10 @@ from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.checkpoint import Checkpoints
 from dpproxy.accounting.mark import Mark
 from dpproxy.accounting.model import Cost, Key
-from dpproxy.accounting.store import Store, faults, told
+from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_at
 from dpproxy.accounting.verify import Walking, verify
-from dpproxy.accounting.walk import Place, Walked, check_releases, walk
+from dpproxy.accounting.walk import Place, Segment, check_releases, walk
 from dpproxy.values.errors import StartupError
 
 SMALL: Final = 30_000
@@ -40,7 +40,7 @@ Outcome = dict[str, Any]
 def parallel(store: Store, seals: Seals) -> Walking:
     """A walk along the whole chain by as many processes as there are processors."""
 
-    def walking(connection: book.Connection, begin: Place, until: int) -> Walked:
+    def walking(connection: book.Connection, begin: Place, until: int) -> Segment:
         count = min(len(os.sched_getaffinity(0)), until // LEAST) if until > SMALL else 1
         ends = [until * number // count for number in range(1, count + 1)]
         places = [_place(connection, end) for end in ends[:-1]]
@@ -112,14 +112,14 @@ def running(order: Order) -> Iterator[tuple[Callable[[], Outcome], Callable[[], 
         stdin.close()
 
 
-def _walked(outcome: Outcome) -> Walked:
+def _walked(outcome: Outcome) -> Segment:
     """The piece that a process has checked. Errors: Mismatch, OSError."""
     if "altered" in outcome:
         raise Mismatch(outcome["altered"], outcome["at"])
     if "failed" in outcome:
         raise OSError(outcome["failed"])
     sequence, mac, at = outcome["end"]
-    walked = Walked(
+    walked = Segment(
         outcome["begin"], Place(sequence, bytes.fromhex(mac), at), outcome["debits"], outcome["late"]
     )
     for *key, nano, delta, rho in outcome["sums"]:
@@ -134,7 +134,7 @@ def _key(kind: str, name: str, member: str, block: str, window: int) -> Key:
 # --- the program --------------------------------------------------------------------------------------
 
 
-def carried_out(order: Mapping[str, Any], store: Store) -> Outcome:
+def execute(order: Mapping[str, Any], store: Store) -> Outcome:
     """The outcome of an order; never raises for what is wrong with the ledger."""
     seals = Seals(bytes.fromhex(order["key"]))
     try:
@@ -144,7 +144,7 @@ def carried_out(order: Mapping[str, Any], store: Store) -> Outcome:
     except ValueError:
         return {"altered": "a row holds what no ledger writes", "at": None}
     except faults(StartupError) as error:
-        return {"failed": told(error)}
+        return {"failed": first_line(error)}
 
 
 def _do_piece(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
@@ -180,7 +180,7 @@ _TASKS: Final = {"piece": _do_piece, "checkpoint": _do_checkpoint}
 def _main() -> None:
     order = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    outcome = carried_out(order, store_at(tuple(order["store"])))
+    outcome = execute(order, store_at(tuple(order["store"])))
     sys.stdout.write(json.dumps(outcome) + "\n")
     sys.stdout.flush()
 

@@ -16,9 +16,9 @@ from dpproxy.accounting.checkpoint import Checkpoint
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.model import Cost, Key, Kind
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.walk import Place, Sums, Walked, check_releases, walk
+from dpproxy.accounting.walk import Place, Segment, Sums, check_releases, walk
 
-Walking = Callable[[book.Connection, Place, int], Walked]
+Walking = Callable[[book.Connection, Place, int], Segment]
 """Checks all entries, and all stored releases, from a place on up to a number."""
 
 _FIRST: Final = -(2**63)
@@ -31,7 +31,7 @@ _KINDS: Final = tuple(kind.column for kind in Kind if kind is not Kind.SESSION)
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """What was found in a ledger that verifies.
 
     Attributes:
@@ -50,7 +50,7 @@ def verify(
     mark: Mark | None,
     since: Checkpoint | None = None,
     walking: Walking | None = None,
-) -> Verified:
+) -> Verification:
     """Check every row, or every row after a checkpoint that fits; and that the ledger goes as far as its mark.
 
     A ledger without an entry may be without its mark. ``since`` must have been read before this is called.
@@ -115,23 +115,23 @@ def _fits(connection: book.Connection, since: Checkpoint, marked: Head | None, h
 
 
 def _alone(seals: Seals) -> Walking:
-    def walking(connection: book.Connection, begin: Place, until: int) -> Walked:
+    def walking(connection: book.Connection, begin: Place, until: int) -> Segment:
         check_releases(connection, seals, _FIRST, 2**63 - 1)
         return walk(connection, seals, begin, until)
 
     return walking
 
 
-def _whole(connection: book.Connection, seals: Seals, head: Head, walking: Walking) -> Verified:
+def _whole(connection: book.Connection, seals: Seals, head: Head, walking: Walking) -> Verification:
     begin = Place(0, seals.genesis(head.ledger, head.format).mac, 0)
     walked = walking(connection, begin, head.sequence)
     _check_end(connection, head, walked, _FIRST, walked.debits)
     if not _are(_stored(connection, _TOTALS), walked.sums):
         raise Mismatch(_UNEQUAL)
-    return Verified(head, 0, walked.sums)
+    return Verification(head, 0, walked.sums)
 
 
-def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpoint) -> Verified:
+def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpoint) -> Verification:
     begin = since.place
     walked = walk(connection, seals, begin, head.sequence)
     _check_end(connection, head, walked, begin.sequence + 1, walked.debits - walked.late)
@@ -141,10 +141,10 @@ def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpo
             sums[key] = sums.get(key, _NOTHING) + cost
     if not _are(_stored(connection, _LASTING, _KINDS), sums):
         raise Mismatch(_UNEQUAL)
-    return Verified(head, begin.sequence, sums)
+    return Verification(head, begin.sequence, sums)
 
 
-def _check_end(connection: book.Connection, head: Head, walked: Walked, first: int, debits: int) -> None:
+def _check_end(connection: book.Connection, head: Head, walked: Segment, first: int, debits: int) -> None:
     """That the chain ends at the head, and that there is nothing else from ``first`` on."""
     end = walked.end
     if (end.sequence, end.mac, end.at) != (head.sequence, head.mac, head.at):

@@ -49,7 +49,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Walked:
+class Segment:
     """A piece of the chain whose macs are right.
 
     Attributes:
@@ -69,7 +69,7 @@ class Walked:
         """Debit an account."""
         self.sums[key] = self.sums.get(key, _NOTHING) + cost
 
-    def follow(self, other: "Walked") -> None:
+    def follow(self, other: "Segment") -> None:
         """Append the piece that begins where this one ends."""
         self.end = other.end
         self.debits += other.debits
@@ -118,7 +118,7 @@ class _Debits(dict[Row, _Debit]):
         found = self[row] = _Debit(row[0], b"l%d:%b%b" % (len(account) + len(rest), account, rest), key, cost)
         return found
 
-    def empty(self, walked: Walked) -> None:
+    def empty(self, walked: Segment) -> None:
         """Add all of them to the sums: as whole numbers over one denominator, for fractions are slow."""
         parts = {cost: (Fraction(cost[2]), Fraction(cost[3])) for cost in self._costs}
         over = lcm(*(part.denominator for both in parts.values() for part in both))
@@ -140,12 +140,12 @@ class _Debits(dict[Row, _Debit]):
             some.clear()
 
 
-def walk(connection: book.Connection, seals: Seals, begin: Place, until: int) -> Walked:
+def walk(connection: book.Connection, seals: Seals, begin: Place, until: int) -> Segment:
     """Check every entry after ``begin`` up to the one numbered ``until``.
 
     Errors: Mismatch for the first that is wrong or missing; ValueError for a row that no ledger writes.
     """
-    walked = Walked(begin.sequence, begin)
+    walked = Segment(begin.sequence, begin)
     encoded, debits = _Encoded(), _Debits()
     while (first := walked.end.sequence) < until:
         pages = first, min(first + PAGE, until)
@@ -178,7 +178,7 @@ def _check(
     encoded: _Encoded,
     pages: tuple[int, int],
     found: dict[int, list[_Debit]],
-    walked: Walked,
+    walked: Segment,
 ) -> Place:
     """The end of a page, its macs being right."""
     number, mac, time = walked.end.sequence, walked.end.mac, walked.end.at

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import Database, Unwritten
-from dpproxy.accounting.store import told
+from dpproxy.accounting.store import first_line
 from dpproxy.values.errors import LedgerUnavailable, Refusal, ShuttingDown
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ LARGEST_BACKLOG = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class PendingRelease:
     """A released answer on its way to the database."""
 
     origin: int
@@ -56,7 +56,7 @@ class Writer:
         self._queue: SimpleQueue[_Task | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        self._waiting: dict[int, Answered] = {}
+        self._waiting: dict[int, PendingRelease] = {}
         self._size = 0
         """Total size of the pending payloads."""
         self._deadline: float | None = None
@@ -84,7 +84,7 @@ class Writer:
         result: T = outcome
         return result
 
-    def keep(self, answered: Answered) -> None:
+    def keep(self, answered: PendingRelease) -> None:
         """Write a released answer once its time has come, ``LINGER`` seconds later at most; does not wait."""
         with self._lock:
             if self._closed:
@@ -96,7 +96,7 @@ class Writer:
             if self._deadline is None:  # else it wakes by itself
                 self._queue.put(None)
 
-    def waiting(self) -> tuple[Answered, ...]:
+    def waiting(self) -> tuple[PendingRelease, ...]:
         """The released answers not yet written."""
         with self._lock:
             return tuple(self._waiting.values())
@@ -169,7 +169,7 @@ class Writer:
             self._deadline = max(time.monotonic() + LINGER, self._resume) if self._waiting else None
         self._database.checkpoint()
 
-    def _commit(self, tasks: list[_Task], answers: tuple[Answered, ...]) -> Unwritten | None:
+    def _commit(self, tasks: list[_Task], answers: tuple[PendingRelease, ...]) -> Unwritten | None:
         """Write pending tasks in one transaction; where it fails they stay pending."""
         if not tasks and not answers:
             return None
@@ -191,13 +191,13 @@ class Writer:
         if cause is not None and not self._failing:
             _log.error(
                 "the privacy ledger cannot be written (%s): new questions are refused until it can",
-                told(cause),
+                first_line(cause),
             )
         elif cause is None and self._failing:
             _log.warning("the privacy ledger can be written again")
         self._failing = cause is not None
 
-    def _forget(self, answers: tuple[Answered, ...]) -> None:
+    def _forget(self, answers: tuple[PendingRelease, ...]) -> None:
         with self._lock:
             for answered in answers:
                 self._drop(answered.origin)
@@ -212,7 +212,7 @@ class Writer:
             self._size -= len(found.payload)
 
 
-def _fill(batch: Batch, tasks: list[_Task], answers: tuple[Answered, ...]) -> list[Outcome]:
+def _fill(batch: Batch, tasks: list[_Task], answers: tuple[PendingRelease, ...]) -> list[Outcome]:
     outcomes = [_outcome(task, batch) for task in tasks]
     for answered in answers:
         batch.keep(answered.origin, answered.key, answered.nano, answered.payload)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from dpproxy.assurance.homes import AUDITOR, Twins
 from dpproxy.assurance.observed import Ask, observe, refusals
-from dpproxy.assurance.run import Found, Tell
+from dpproxy.assurance.run import Finding, Tell
 from dpproxy.assurance.suite import Trial, trials
 from dpproxy.assurance.wire import Wire
 
@@ -21,7 +21,7 @@ LOOKS = 3
 _LEAST_PAID, _STEP = 0.5, 1e-6
 
 
-def timed(twins: Twins, tell: Tell) -> Iterator[Found]:
+def timed(twins: Twins, tell: Tell) -> Iterator[Finding]:
     """Time every statement of the timed attacks. Errors: psycopg.Error, OSError if a proxy stops answering."""
     with twins.connected(AUDITOR) as sides:
         clock = Clock(sides)
@@ -38,7 +38,7 @@ class Clock:
         self._sides = sides
         self._asked = 0
 
-    def found(self, trial: Trial) -> Found:
+    def found(self, trial: Trial) -> Finding:
         """The report line of a statement: a fault if ``LOOKS`` measurements in a row all tell the sides apart."""
         for side in self._sides:
             side.query(f"SET dp.epsilon = {_LEAST_PAID}")
@@ -75,7 +75,7 @@ def told_apart(one: Sequence[float], other: Sequence[float]) -> bool:
     return max(one) + LEAST < min(other) or max(other) + LEAST < min(one)
 
 
-def _line(trial: Trial, text: str, *, kept: bool) -> Found:
+def _line(trial: Trial, text: str, *, kept: bool) -> Finding:
     sql = trial.sql if len(trial.sql) < 100 else f"{trial.sql[:97]}..."
     faults = () if kept else (f"{trial.attack.name} over {trial.target.table}: {text}",)
-    return Found("time", sql, "the seconds tell nothing", text, kept, faults)
+    return Finding("time", sql, "the seconds tell nothing", text, kept, faults)

@@ -49,7 +49,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """One line of the report."""
 
     check: str
@@ -60,7 +60,7 @@ class Found:
     faults: tuple[str, ...] = ()
 
 
-def run(twins: Twins, runs: int, tell: Tell) -> Iterator[Found]:
+def run(twins: Twins, runs: int, tell: Tell) -> Iterator[Finding]:
     """Yield the line of every check as it ends. Errors: psycopg.Error, OSError if a proxy stops answering."""
     yield from attacked(twins, tell)
     yield budget(twins, twins.targets[0])
@@ -73,20 +73,20 @@ def run(twins: Twins, runs: int, tell: Tell) -> Iterator[Found]:
         yield from sampled(twins, runs, tell)
 
 
-def attacked(twins: Twins, tell: Tell) -> Iterator[Found]:
+def attacked(twins: Twins, tell: Tell) -> Iterator[Finding]:
     """TWIN: each attack, over every table."""
     for attack, found in groupby(trials(twins.targets), key=lambda trial: trial.attack):
         tell(attack.name)
         yield tried(twins, attack, list(found))
 
 
-def tried(twins: Twins, attack: Attack, found: Sequence[Trial]) -> Found:
+def tried(twins: Twins, attack: Attack, found: Sequence[Trial]) -> Finding:
     """TWIN: one attack."""
     with twins.connected(ONLOOKER if attack.outcome is Outcome.FREE else ANALYST) as sides:
         return _attack(attack, found, sides)
 
 
-def _attack(attack: Attack, asked: Sequence[Trial], sides: tuple[Wire, Wire]) -> Found:
+def _attack(attack: Attack, asked: Sequence[Trial], sides: tuple[Wire, Wire]) -> Finding:
     faults = [] if greeting(sides[0]) == greeting(sides[1]) else ["the twins greet differently"]
     answered, states = 0, dict[str, int]()
     for trial in asked:
@@ -101,7 +101,7 @@ def _attack(attack: Attack, asked: Sequence[Trial], sides: tuple[Wire, Wire]) ->
         faults += _judged(attack, trial.sql, told, one)
     listed = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     text = f"{len(asked)} tried, {answered} answered, {sum(states.values())} refused"
-    return Found(
+    return Finding(
         "twin",
         attack.name,
         attack.outcome.value,
@@ -129,7 +129,7 @@ def _count(target: Target) -> str:
     return f"SELECT count(*) FROM {target.names['t']}"  # noqa: S608 - a quoted name
 
 
-def budget(twins: Twins, target: Target) -> Found:
+def budget(twins: Twins, target: Target) -> Finding:
     """A budget of epsilon 1 pays for exactly two statements of 0.4, on both sides."""
     counted = []
     with twins.connected(POOR) as sides:
@@ -140,7 +140,7 @@ def budget(twins: Twins, target: Target) -> Found:
     told, left = counted[0]
     answered = sum(not states for states in told)
     kept = counted[0] == counted[1] and Decimal(left) >= 0 and answered <= 2
-    return Found(
+    return Finding(
         "budget",
         target.table,
         "2 answers of 0.4 at most for a budget of 1",
@@ -149,7 +149,7 @@ def budget(twins: Twins, target: Target) -> Found:
     )
 
 
-def repeated(twins: Twins, target: Target) -> Found:
+def repeated(twins: Twins, target: Target) -> Finding:
     """A repeated statement gets the same draw at no price; describing a statement costs nothing."""
     sql = _count(target)
     with twins.connected(ANALYST) as sides:
@@ -162,7 +162,7 @@ def repeated(twins: Twins, target: Target) -> Found:
                 side.extended(f"{sql} WHERE {n} < 0 OR TRUE", run=False)
             told.append((same, side.value(LEFT.sql) == before))
     kept = told == [(True, True)] * 2
-    return Found(
+    return Finding(
         "replay",
         target.table,
         "one draw, at no further price",
@@ -171,7 +171,7 @@ def repeated(twins: Twins, target: Target) -> Found:
     )
 
 
-def loud(twins: Twins, target: Target) -> Iterator[Found]:
+def loud(twins: Twins, target: Target) -> Iterator[Finding]:
     """BIG-EPS: with hardly any noise, one person changes an answer by its declared sensitivity at most."""
     with twins.connected(LOUD) as (left, right):
         for sql in target.statements(_SHAPES):
@@ -189,7 +189,7 @@ _SAMPLED = Attack("", "", Outcome.PROMISED, SAMPLED)
 Row = list[bytes | None]
 
 
-def _moved(sql: str, columns: Sequence[dict[str, str]], one: Sequence[Row], other: Sequence[Row]) -> Found:
+def _moved(sql: str, columns: Sequence[dict[str, str]], one: Sequence[Row], other: Sequence[Row]) -> Finding:
     claims, moves, kept = [], [], len(one) == len(other) > 0
     for n, column in enumerate(columns):
         try:
@@ -201,18 +201,18 @@ def _moved(sql: str, columns: Sequence[dict[str, str]], one: Sequence[Row], othe
         claims.append(f"{claim:f}")
         moves.append(f"{move:.6g}")
         kept = kept and move <= claim * SLACK
-    return Found(
+    return Finding(
         "sensitivity", sql, f"moves by {' and '.join(claims)} at most", f"by {' and '.join(moves)}", kept
     )
 
 
-def sampled(twins: Twins, runs: int, tell: Tell) -> Iterator[Found]:
+def sampled(twins: Twins, runs: int, tell: Tell) -> Iterator[Finding]:
     """AUDIT: no lower bound on epsilon, from sampled answers and their times, exceeds the promised epsilon."""
     questions = [Question(sql) for target in twins.targets for sql in target.statements(_SAMPLED)]
     try:
         for line in audited(twins.urls(AUDITOR), questions, Fraction(1), runs, tell):
             worst = max(line.bounds, key=lambda feature: line.bounds[feature])
             shown = f"{line.bounds[worst]:.2f} at least, by {worst}; {runs} runs"
-            yield Found("audit", line.question.sql, "epsilon 1", shown, line.kept)
+            yield Finding("audit", line.question.sql, "epsilon 1", shown, line.kept)
     except AuditFailed as failure:
-        yield Found("audit", "", "epsilon 1", str(failure), kept=False)
+        yield Finding("audit", "", "epsilon 1", str(failure), kept=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpproxy.assurance.clock import PADDING, timed
 from dpproxy.assurance.homes import twins
-from dpproxy.assurance.run import Found, run
+from dpproxy.assurance.run import Finding, run
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.config.configuration import Config, check_files, load_config
@@ -38,7 +38,7 @@ def selftest(arguments: Arguments) -> int:
         tell(line)
     if not any(table.exposure is Exposure.PROTECTED for table in policy.tables.values()):
         raise StartupError("the policy protects no table: there is nothing to attack")
-    found: list[Found] = []
+    found: list[Finding] = []
     with tempfile.TemporaryDirectory(prefix="dpproxy-selftest-") as folder:
         for one in _checked(Path(folder), policy, schema, path, arguments.runs):
             found.append(one)
@@ -50,7 +50,7 @@ def selftest(arguments: Arguments) -> int:
     return 1 if broken else 0
 
 
-def _checked(folder: Path, policy: Policy, schema: Schema, path: Path, runs: int) -> Iterator[Found]:
+def _checked(folder: Path, policy: Policy, schema: Schema, path: Path, runs: int) -> Iterator[Finding]:
     """First compare answers, on twins without padding (which hides only times); then time twins that have it."""
     for name, padding in (("plain", "0ms"), ("timed", PADDING)):
         (folder / name).mkdir()
@@ -87,7 +87,7 @@ def _policy(config: Config, schema: Schema) -> Policy:
     return policy
 
 
-def _shown(found: Sequence[Found], *, as_json: bool) -> str:
+def _shown(found: Sequence[Finding], *, as_json: bool) -> str:
     if as_json:
         return json.dumps([asdict(one) for one in found], indent=2) + "\n"
     rows = [[one.check, one.name, one.promised, one.found, "kept" if one.kept else "BROKEN"] for one in found]

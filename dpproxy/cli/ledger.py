@@ -17,7 +17,7 @@ from dpproxy.accounting.ledger import verified
 from dpproxy.accounting.mark import Mark
 from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
 from dpproxy.accounting.sqlite import SQLite
-from dpproxy.accounting.store import Store, faults, told
+from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_of
 from dpproxy.backends.secret import load_secret
 from dpproxy.config.configuration import Config, load_config
@@ -52,7 +52,7 @@ def _ledger(config: Config) -> Iterator[_Place]:
             store, seals, None if config.data.high_water is None else Mark(config.data.high_water, seals)
         )
     except faults() as error:
-        raise StartupError(f"ledger {store.name} cannot be used: {told(error)}") from error
+        raise StartupError(f"ledger {store.name} cannot be used: {first_line(error)}") from error
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def _other(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StartupError(f"{path}: {error.strerror}") from error
     except faults() as error:
-        raise StartupError(f"{path}: {told(error)}") from error
+        raise StartupError(f"{path}: {first_line(error)}") from error
 
 
 def verify(arguments: Arguments) -> int:

@@ -8,7 +8,7 @@ from itertools import chain
 from dpproxy.accounting import spending
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import instant, tightest
-from dpproxy.accounting.listing import Line, Listed, pages
+from dpproxy.accounting.listing import EntryFilter, Line, pages
 from dpproxy.accounting.model import Cost, format_epsilon
 from dpproxy.accounting.spending import Asker, epsilon
 from dpproxy.algebra.plan import Caller
@@ -67,9 +67,9 @@ def ledger_rows(
     Whose entries they are comes first: a gap in the numbers would reveal statements of others.
     """
     listed = (
-        Listed(None, conditions, is_descending)
+        EntryFilter(None, conditions, is_descending)
         if caller.is_admin
-        else Listed(caller.user, is_descending=is_descending)
+        else EntryFilter(caller.user, is_descending=is_descending)
     )
     return ([_row(line) for line in page] for page in pages(ledger, listed))
 

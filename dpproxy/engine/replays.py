@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from dpproxy.accounting.model import Account, Cost, Reservation, Stored
+from dpproxy.accounting.model import Account, Cost, Reservation, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.algebra.plan import Caller, Drawn, Notice, Part, Plan, Summed
 from dpproxy.engine import payloads, payment
@@ -115,7 +115,9 @@ class Replays:
         stored = self.stored_release(execution, question)
         return None if stored is None or stored.also else self.if_paid(execution, question, stored)
 
-    def if_paid(self, execution: Execution, question: Question, stored: Stored | None) -> PartAnswer | None:
+    def if_paid(
+        self, execution: Execution, question: Question, stored: StoredRelease | None
+    ) -> PartAnswer | None:
         """The answer from a stored release of the same part, where the caller has paid for it; else None.
 
         It is averaged with other releases of the same part that they have paid for.
@@ -140,7 +142,9 @@ class Replays:
         found = self.same_release(execution, question)
         return bought if found is None else replace(found, cost=bought.cost)
 
-    def _others(self, execution: Execution, question: Question, stored: Stored) -> Iterator[PartAnswer]:
+    def _others(
+        self, execution: Execution, question: Question, stored: StoredRelease
+    ) -> Iterator[PartAnswer]:
         for origin in stored.also:
             # Checked first: the time of reading a release would reveal that it exists.
             payload = self._releases.load(origin) if self._may_answer(execution, origin) else None
@@ -167,7 +171,7 @@ class Replays:
                 return min(float(values[0]) for values in found.released.value["v"].to_pylist())
         return None
 
-    def stored_release(self, execution: Execution, question: Question) -> Stored | None:
+    def stored_release(self, execution: Execution, question: Question) -> StoredRelease | None:
         """A stored release of the same part that is visible, or that this run has drawn itself."""
         stored = self._releases.find(question.key, question.part.loss.nano, execution.account)
         return stored if stored is None or self._may_answer(execution, stored.id) else None
@@ -180,7 +184,7 @@ class Replays:
         """The part from a release that the caller has paid for: of the same part, or of one it can be derived from."""
         return self.same_release(execution, question) or self.derived_answer(execution, question)
 
-    def as_asked(self, execution: Execution, question: Question, stored: Stored) -> PartAnswer:
+    def as_asked(self, execution: Execution, question: Question, stored: StoredRelease) -> PartAnswer:
         """The answer from a stored release of the same part, its groups and columns in the part's order."""
         part, loss = question.part, Loss(stored.nano)
         asked = described(part, question.values, execution.plan.data_version)

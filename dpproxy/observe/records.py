@@ -63,7 +63,7 @@ def recorder(
     """
 
     def record(outcome: Outcome) -> None:
-        log.write(entry_of(log.now(), caller, outcome, sql, values, nano=tally.taken()))
+        log.write(entry_of(log.now(), caller, outcome, sql, values, nano=tally.take()))
 
     return record
 

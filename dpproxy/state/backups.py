@@ -16,7 +16,7 @@ from dpproxy.accounting import files
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.sqlite import SQLite
-from dpproxy.accounting.store import faults, told
+from dpproxy.accounting.store import faults, first_line
 from dpproxy.accounting.stores import store_of
 from dpproxy.accounting.verify import verify
 from dpproxy.backends.secret import load_secret
@@ -220,4 +220,4 @@ def _telling(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StartupError(f"{error.filename or path}: {error.strerror}") from error
     except faults() as error:
-        raise StartupError(f"{path}: {told(error)}") from error
+        raise StartupError(f"{path}: {first_line(error)}") from error

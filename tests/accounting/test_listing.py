@@ -4,7 +4,7 @@ import pytest
 
 from dpproxy.accounting import listing
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.listing import Listed, pages
+from dpproxy.accounting.listing import EntryFilter, pages
 from dpproxy.accounting.model import Account, Charge, Reset
 from tests.accounting.conftest import Home
 
@@ -21,36 +21,38 @@ def ledger(home: Home, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPa
     return home.open()
 
 
-def numbers(ledger: Ledger, listed: Listed) -> list[int]:
+def numbers(ledger: Ledger, listed: EntryFilter) -> list[int]:
     with ledger:
         return [line[0] for page in pages(ledger, listed) for line in page]
 
 
 def test_all_are_listed_in_either_order(ledger: Ledger):
-    assert numbers(ledger, Listed()) == list(range(1, 11))
+    assert numbers(ledger, EntryFilter()) == list(range(1, 11))
 
 
 def test_the_last_comes_first_where_it_is_asked_for(ledger: Ledger):
-    assert numbers(ledger, Listed(is_descending=True)) == list(range(10, 0, -1))
+    assert numbers(ledger, EntryFilter(is_descending=True)) == list(range(10, 0, -1))
 
 
 @pytest.mark.parametrize(
     ("listed", "expected"),
-    [(Listed("bob"), [1, 2, 3, 4]), (Listed("bob", is_descending=True), [4, 3, 2, 1])],
+    [(EntryFilter("bob"), [1, 2, 3, 4]), (EntryFilter("bob", is_descending=True), [4, 3, 2, 1])],
 )
-def test_those_of_one_user_are_numbered_without_gaps(ledger: Ledger, listed: Listed, expected: list[int]):
+def test_those_of_one_user_are_numbered_without_gaps(
+    ledger: Ledger, listed: EntryFilter, expected: list[int]
+):
     assert numbers(ledger, listed) == expected
 
 
 def test_conditions_are_the_ledgers(ledger: Ledger):
-    assert numbers(ledger, Listed(None, (("who = ?", "bob"), ("sequence >= ?", 4)))) == [4, 6, 8]
+    assert numbers(ledger, EntryFilter(None, (("who = ?", "bob"), ("sequence >= ?", 4)))) == [4, 6, 8]
 
 
 def test_a_line_has_what_the_entry_says(ledger: Ledger):
     with ledger:
-        *_, reset = (line for page in pages(ledger, Listed()) for line in page)
+        *_, reset = (line for page in pages(ledger, EntryFilter()) for line in page)
         [entry] = [entry for entry in ledger.entries() if entry.kind == "reset"]
-        first = next(pages(ledger, Listed()))[0]
+        first = next(pages(ledger, EntryFilter()))[0]
         charge = ledger.entries()[0]
     assert reset[:4] == (10, entry.at, "root", "reset")
     assert reset[9:] == ("research", None, 1, 1, "why")
@@ -62,14 +64,14 @@ def test_a_line_has_what_the_entry_says(ledger: Ledger):
 
 def test_only_as_many_pages_are_read_as_are_wanted(ledger: Ledger):
     with ledger:
-        found = pages(ledger, Listed())
+        found = pages(ledger, EntryFilter())
         assert len(next(found)) == 2
         assert len(next(found)) == 4
 
 
 def test_what_is_written_meanwhile_is_not_listed(ledger: Ledger, make: Callable[..., Charge]):
     with ledger:
-        found = pages(ledger, Listed())
+        found = pages(ledger, EntryFilter())
         next(found)
         ledger.reserve(make(question="more"))
         assert [line[0] for page in found for line in page] == list(range(3, 11))

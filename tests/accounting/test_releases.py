@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from dpproxy.accounting import writer
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, Debit, Stored
+from dpproxy.accounting.model import Account, Charge, Debit, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore, paid
 from dpproxy.values.errors import BudgetExceeded, LedgerUnavailable
 from tests.accounting.conftest import Home
@@ -78,7 +78,9 @@ def test_an_answer_is_found_before_and_after_it_is_written(
     while ledger.writer.waiting():
         pass
     assert before == store.find(make().release, 5)
-    assert before == Stored(origin, 5, b"rows", frozenset(debit.account for debit in make("ann").debits))
+    assert before == StoredRelease(
+        origin, 5, b"rows", frozenset(debit.account for debit in make("ann").debits)
+    )
 
 
 def test_only_one_at_least_as_accurate_answers(ledger: Ledger, store: ReleaseStore, make: Make):

@@ -40,9 +40,9 @@ def test_an_adopted_release_counts_what_it_costs(tmp_path: Path):
 
 
 def test_what_is_taken_counts_no_more(tmp_path: Path):
-    assert tally.taken() == 0
+    assert tally.take() == 0
     with Ledger.open(tmp_path) as ledger, tally.tallied() as found:
         ledger.reserve(charge("ann", 10))
-        assert tally.taken() == 10
+        assert tally.take() == 10
         ledger.reserve(charge("ann", 1))
     assert found.nano == 1

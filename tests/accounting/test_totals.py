@@ -18,7 +18,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import check
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Kind, Reset
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.totals import Known, Total, Totals, Unknown
+from dpproxy.accounting.totals import Total, Totals, TotalsCache, Unknown
 from dpproxy.accounting.verify import verify
 from dpproxy.accounting.windows import DAY, Standing, standings
 from dpproxy.policy.interval import Interval, Step
@@ -40,7 +40,7 @@ def total(nano: int) -> Total:
 
 
 def test_what_is_known_is_known_for_one_head():
-    known = Known()
+    known = TotalsCache()
     known.keep(HEAD, {ANN.own: total(3)})
     assert known.at(HEAD, [ANN.own, PEOPLE.own]) == {ANN.own: total(3)}
     for other in (
@@ -54,7 +54,11 @@ def test_what_is_known_is_known_for_one_head():
 
 
 def test_a_head_that_follows_what_is_known_keeps_it_and_another_does_not():
-    known, later, latest = Known(), replace(HEAD, sequence=2, mac=b"m2"), replace(HEAD, sequence=4, mac=b"m4")
+    known, later, latest = (
+        TotalsCache(),
+        replace(HEAD, sequence=2, mac=b"m2"),
+        replace(HEAD, sequence=4, mac=b"m4"),
+    )
     known.keep(HEAD, {ANN.own: total(3), PEOPLE.own: total(3)})
     known.keep(later, {ANN.own: total(5)}, HEAD)
     assert known.at(later, [ANN.own, PEOPLE.own]) == {ANN.own: total(5), PEOPLE.own: total(3)}
@@ -65,7 +69,7 @@ def test_a_head_that_follows_what_is_known_keeps_it_and_another_does_not():
 
 
 def test_what_is_known_after_an_entry_has_that_entry_in_it():
-    known = Known()
+    known = TotalsCache()
     assert known.after(0, [ANN.own]) == (0, {})
     known.keep(replace(HEAD, sequence=4, at=7), {ANN.own: total(3)})
     assert known.after(4, [ANN.own]) == (7, {ANN.own: total(3)})
@@ -74,7 +78,7 @@ def test_what_is_known_after_an_entry_has_that_entry_in_it():
 
 def test_the_number_of_accounts_that_are_known_is_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "REMEMBERED", 2)
-    known, users = Known(), [Account.user("b", str(n)).own for n in range(3)]
+    known, users = TotalsCache(), [Account.user("b", str(n)).own for n in range(3)]
     for nano, own in enumerate(users):
         known.keep(HEAD, {own: total(nano)})
     assert known.at(HEAD, users) == {users[1]: total(1), users[2]: total(2)}
@@ -86,7 +90,7 @@ def test_without_a_database_what_is_not_known_is_said_so():
 
 
 def test_what_was_published_is_never_changed():
-    known, rows = Known(), {("", 0): Cost(3)}
+    known, rows = TotalsCache(), {("", 0): Cost(3)}
     known.keep(HEAD, {RESEARCH.own: Total(0, 0, rows)})
     totals = Totals(None, known, HEAD)
     standings(totals, [Debit(RESEARCH)], 0)
@@ -102,7 +106,7 @@ def test_what_was_published_is_never_changed():
 
 
 def test_what_was_forgotten_is_not_known_for_the_same_head_either():
-    known = Known()
+    known = TotalsCache()
     known.keep(HEAD, {RESEARCH.own: total(3)})
     totals = Totals(None, known, HEAD)
     totals.forget()

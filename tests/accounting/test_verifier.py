@@ -8,7 +8,7 @@ from dpproxy.accounting import verifier
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.model import Charge
 from dpproxy.accounting.releases import ReleaseStore
-from dpproxy.accounting.verifier import carried_out, parallel, running
+from dpproxy.accounting.verifier import execute, parallel, running
 from dpproxy.accounting.verify import verify
 from tests.accounting.conftest import Home
 
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_an_outcome(state: Home, tmp_path: Path):
 
 def test_what_cannot_be_read_is_no_alteration(state: Home, tmp_path: Path):
     asked = order(state, seals(state), checkpoint=str(tmp_path / "no" / "checkpoint"), whole=True)
-    found = carried_out(asked, state.store) if state.url is None else {"failed": ""}
+    found = execute(asked, state.store) if state.url is None else {"failed": ""}
     assert list(found) == ["failed"]
 
 

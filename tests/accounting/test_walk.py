@@ -9,7 +9,7 @@ import pytest
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.model import Account, Cost, Entry, Posting, key_of
-from dpproxy.accounting.walk import PAGE, Place, Walked, check_releases, walk
+from dpproxy.accounting.walk import PAGE, Place, Segment, check_releases, walk
 from tests.accounting.conftest import Home
 
 SEALS = Seals(bytes(range(32)))
@@ -131,6 +131,6 @@ def test_a_ledger_of_either_kind_is_walked(home: Home, make: Callable[..., objec
         with closing(home.store.connect(writing=False)) as connection:
             head = book.read_head(connection, ledger.seals)
             begin = Place(0, ledger.seals.genesis(head.ledger, head.format).mac, 0)
-            walked: Walked = walk(connection, ledger.seals, begin, 5)
+            walked: Segment = walk(connection, ledger.seals, begin, 5)
     assert walked.end == Place(5, head.mac, head.at)
     assert walked.sums[key_of(Account.budget("research"))].nano == 15

@@ -9,7 +9,7 @@ import pytest
 from dpproxy.accounting import writer as module
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import Unwritten
-from dpproxy.accounting.writer import Answered, Writer
+from dpproxy.accounting.writer import PendingRelease, Writer
 from dpproxy.values.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown
 
 T = TypeVar("T")
@@ -61,8 +61,8 @@ def writer(disk: Disk) -> Writer:
     return Writer(disk)  # type: ignore[arg-type]
 
 
-def answered(origin: int, payload: bytes = b"rows") -> Answered:
-    return Answered(origin, b"key", 1, payload)
+def answered(origin: int, payload: bytes = b"rows") -> PendingRelease:
+    return PendingRelease(origin, b"key", 1, payload)
 
 
 def soon(condition: Callable[[], bool]) -> bool:
@@ -199,13 +199,13 @@ def test_a_fault_of_our_own_leaves_nobody_waiting(writer: Writer):
 def test_an_answer_is_not_written_before_its_time(writer: Writer, disk: Disk):
     """Whoever shares the database would see there that it is, and so when it was released."""
     until = time.monotonic() + 0.3
-    writer.keep(Answered(1, b"key", 1, b"early", until))
+    writer.keep(PendingRelease(1, b"key", 1, b"early", until))
     writer.keep(answered(2, b"at once"))
     assert soon(lambda: disk.kept == [b"at once"])
     writer.submit(lambda _: None)  # a commit of others does not take it along
     assert time.monotonic() > until or disk.kept == [b"at once"]
     assert soon(lambda: disk.kept == [b"at once", b"early"])
     assert time.monotonic() >= until
-    writer.keep(Answered(3, b"key", 1, b"at the end", time.monotonic() + 1000))
+    writer.keep(PendingRelease(3, b"key", 1, b"at the end", time.monotonic() + 1000))
     writer.close()
     assert disk.kept[-1] == b"at the end"

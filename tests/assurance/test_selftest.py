@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from dpproxy.assurance import selftest
-from dpproxy.assurance.run import Found
+from dpproxy.assurance.run import Finding
 from dpproxy.values.errors import StartupError
 from tests.engine.test_engine import DDL, POLICY
 from tests.proxies import write_home
 
-KEPT = Found("twin", "rows made of one row", "refused", "9 tried, 9 refused", kept=True)
-BROKEN = Found("sensitivity", "SELECT 1", "moves by 1 at most", "by 2", kept=False, faults=("by 2",))
+KEPT = Finding("twin", "rows made of one row", "refused", "9 tried, 9 refused", kept=True)
+BROKEN = Finding("sensitivity", "SELECT 1", "moves by 1 at most", "by 2", kept=False, faults=("by 2",))
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def no_twins(*_: object, **__: object) -> Iterator[None]:
     yield None
 
 
-def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *found: Found, as_json: bool = False) -> int:
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *found: Finding, as_json: bool = False) -> int:
     file = write_home(tmp_path, DDL, POLICY)
     monkeypatch.setattr(selftest, "twins", no_twins)
     monkeypatch.setattr(selftest, "timed", lambda *_: iter(()))
