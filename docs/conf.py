@@ -5,7 +5,10 @@ page belongs to in the navigation is said here and not in the pages; a page that
 that lead nowhere are errors.
 """
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -25,7 +28,13 @@ PARTS: dict[str, tuple[str, ...]] = {
         "docs/functions",
         "docs/clients",
         "docs/web",
+        "docs/notebook",
         "docs/catalogue",
+    ),
+    "Notebooks": (
+        "examples/notebooks/first_questions",
+        "examples/notebooks/a_budget_well_spent",
+        "examples/notebooks/a_dashboard_from_one_release",
     ),
     "Administering": ("docs/epsilon", "docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
     "Operating": (
@@ -58,9 +67,10 @@ FOLDERS = {
 project = "dpproxy"
 author = "the authors of dpproxy"
 extensions = ["myst_parser"]
+source_suffix = {".md": "markdown", ".ipynb": "markdown"}
 root_doc = "README"
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**.md", "examples/README.md",
-                    "udfs/**.md", "dpproxy/**.md"]  # fmt: skip
+                    "examples/notebooks/*.ipynb", "udfs/**.md", "dpproxy/**.md"]  # fmt: skip
 myst_heading_anchors = 4
 suppress_warnings: list[str] = []
 html_theme = "furo"
@@ -81,6 +91,32 @@ def _navigation(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] += _contents(FOLDERS[page], ":glob:", ":maxdepth: 1")
 
 
+def _notebook(app: Sphinx, page: str, source: list[str]) -> None:
+    """A notebook as Markdown: its texts, its code, and what its cells have shown."""
+    if app.env.doc2path(page).suffix == ".ipynb":
+        cells = json.loads(source[0])["cells"]
+        source[0] = "\n\n".join(part for cell in cells for part in _cell(cell))
+
+
+def _cell(cell: dict[str, Any]) -> Iterator[str]:
+    text = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        yield text
+        return
+    yield f"```{'sql' if text.startswith('%%dp') else 'python'}\n{text}\n```"
+    for output in cell["outputs"]:
+        data = output.get("data", {"text/plain": output.get("text", "")})
+        if "image/png" in data:
+            picture = (
+                f'<img alt="a chart with error bars" src="data:image/png;base64,{data["image/png"].strip()}">'
+            )
+            yield f"```{{raw}} html\n{picture}\n```"
+        elif "text/html" in data:
+            yield f"```{{raw}} html\n{''.join(data['text/html'])}\n```"
+        else:
+            yield f"```text\n{''.join(data['text/plain'])}\n```"
+
+
 def _start(app: Sphinx, error: Exception | None) -> None:
     """The start page under the name that servers look for."""
     if error is None and app.builder.name == "html":
@@ -91,4 +127,5 @@ def _start(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """What Sphinx calls."""
     app.connect("source-read", _navigation)
+    app.connect("source-read", _notebook)
     app.connect("build-finished", _start)
