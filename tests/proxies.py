@@ -53,6 +53,8 @@ class Proxy:
     folder: Path
     engine: Engine | None = None
     process: subprocess.Popen[str] | None = None
+    page_key: str = ""
+    """What a page in front of it proves itself with."""
 
     def dsn(self, user: str = "ann", **more: object) -> str:
         """How libpq reaches it as a user."""
@@ -111,11 +113,12 @@ def started(file: Path) -> Iterator[Engine]:
 def serving(file: Path) -> Iterator[Proxy]:
     """A proxy in threads of this process."""
     config = load_config(file)
+    own = options(config)
     with (
         open_databases(config, lambda _line: None) as databases,
-        Server(options(config), databases, UsersFile(config.users)).running() as port,
+        Server(own, databases, UsersFile(config.users)).running() as port,
     ):
-        yield Proxy(port, file.parent, engine=databases.engine(config.databases[0]))
+        yield Proxy(port, file.parent, databases.engine(config.databases[0]), page_key=own.page_key)
 
 
 def spawn(file: Path) -> Proxy:

@@ -13,7 +13,7 @@ from typing import Final
 
 from dpproxy.config.configuration import Config
 from dpproxy.values.errors import StartupError
-from dpproxy.web.options import Options
+from dpproxy.web.options import KEY, Options
 
 AGAIN: Final = 5.0
 """Seconds until a page whose process has ended is started again."""
@@ -24,7 +24,7 @@ _NEEDED: Final = ("starlette", "jinja2", "uvicorn")
 
 
 @contextmanager
-def page(config: Config, tell: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
+def page(config: Config, key: str, tell: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
     """Open the page's address. Yields what starts the page once the proxy listens on a port; it is stopped at the end.
 
     Errors: StartupError where a package is missing, or the address cannot be listened on.
@@ -34,7 +34,7 @@ def page(config: Config, tell: Callable[[str], None]) -> Iterator[Callable[[int]
         return
     require(config)
     with _listener(*config.page) as listener:
-        pages = Pages(_options(config, listener.getsockname()[1]), listener, tell)
+        pages = Pages(_options(config, listener.getsockname()[1]), key, listener, tell)
         try:
             yield pages.show
         finally:
@@ -79,8 +79,11 @@ def _options(config: Config, port: int) -> Options:
 class Pages:
     """The process of the page, watched by a thread."""
 
-    def __init__(self, options: Options, listener: socket.socket, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, options: Options, key: str, listener: socket.socket, tell: Callable[[str], None]
+    ) -> None:
         self._options = options
+        self._key = key
         self._listener = listener
         self._tell = tell
         self._stopping = threading.Event()
@@ -114,11 +117,12 @@ class Pages:
             self._options.text(),
             str(descriptor),
         ]
+        told = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_TOLD)}
         return subprocess.Popen(  # noqa: S603 - this program itself
             [sys.executable, "-m", *command],
             pass_fds=[descriptor],
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if not name.startswith(_NOT_TOLD)},
+            env=told | {KEY: self._key},
         )
 
     def stop(self) -> None:

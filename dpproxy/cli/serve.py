@@ -24,8 +24,9 @@ def serve(arguments: Arguments) -> int:
     from dpproxy.engine.databases import open_databases  # noqa: PLC0415 - slow to import
     from dpproxy.server.listener import Server  # noqa: PLC0415 - too
 
-    with page(config, tell) as show, open_databases(config, tell) as databases:
-        server = Server(options(config), databases, UsersFile(config.users))
+    own = options(config)
+    with page(config, own.page_key, tell) as show, open_databases(config, tell) as databases:
+        server = Server(own, databases, UsersFile(config.users))
         host = f"[{config.host}]" if ":" in config.host else config.host
         versions = databases.versions()
         served = f"serving {', '.join(versions)} on {host}"

@@ -8,14 +8,13 @@ not charged is interrupted at once.
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from dpproxy.algebra.plan import Caller
-from dpproxy.server.service import Service, address_of, farewell
+from dpproxy.server.service import Service, address_of, farewell, origin_of
 from dpproxy.session.session import Session, Work
 from dpproxy.session.timeouts import PATIENCE, idle_limit, statement_limit
 from dpproxy.session.work import Outcome, attempt, outcome
@@ -114,6 +113,8 @@ class Client:
         self._connection = Connection()
         self._task = asyncio.current_task()
         self.address = address_of(writer.get_extra_info("peername"))
+        self._is_page = False
+        """Whether it is a login at the page, whose address is then the browser's."""
         self.silent_since = asyncio.get_running_loop().time()
         self.has_spoken = False
         self._crowded = service.is_crowded(self.address) and not service.make_room(self.silent_since)
@@ -279,9 +280,12 @@ class Client:
                 self.session.finished = True
             case m.Startup():
                 self._service.check_startup(crowded=self._crowded)
+                message, origin = origin_of(message, self._service.options.page_key)
+                self._is_page, self.address = origin is not None, origin or self.address
                 await self._drive(message)
             case m.SASLResponse():
-                await asyncio.sleep(self._service.attempts.delay(self.address, time.monotonic()))
+                attempt = self._service.begin_attempt
+                await asyncio.sleep(attempt(self.session, self.address, is_of_page=self._is_page))
                 await self._drive(message)
             case _:
                 self._service.check_user(self.session)
@@ -326,9 +330,11 @@ class Client:
         if isinstance(message, m.AuthenticationOk):
             self._connection.login_done()
             self._deadline.reschedule(None)
+            if self._is_page:
+                self._service.end_attempt(self.session, self.address)
         if isinstance(message, m.ErrorResponse):
             self._connection.error_sent()
-            self._service.record_error(self.session, message.sqlstate, self.address)
+            self._service.record_error(self.session, message.sqlstate, self.address, is_of_page=self._is_page)
         if isinstance(message, m.ReadyForQuery) or self._out.is_full:
             await self._flush()
 

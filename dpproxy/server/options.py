@@ -23,3 +23,5 @@ class Options:
     """Seconds that running statements get when the server is told to stop."""
     mock_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     """The key from which salts for unknown users are derived; constant across restarts, so that they do not change."""
+    page_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
+    """What the page proves itself with where it says which address a login comes from."""

@@ -3,6 +3,7 @@
 import hmac
 import ipaddress
 import logging
+import re
 import secrets
 import ssl
 import time
@@ -16,7 +17,7 @@ from dpproxy.server.options import Options
 from dpproxy.session.session import Engines, Session, Users, Work
 from dpproxy.system.attempts import Attempts
 from dpproxy.values.errors import CannotConnectNow, InvalidPassword, Refusal, ShuttingDown, TooManyConnections
-from dpproxy.wire.messages import CancelRequest
+from dpproxy.wire.messages import CancelRequest, Startup
 
 LOGGING_IN: Final = 4
 """This many times ``max_connections`` clients may be logging in at a time."""
@@ -28,6 +29,7 @@ RESERVED: Final = 3
 """Connections beyond ``max_connections`` for administrators only."""
 _SHOWN: Final = 63
 """Characters of a user or database name that are logged."""
+_ORIGIN: Final = re.compile(r"-c dpproxy\.origin=(?P<key>[0-9a-f]{64})/(?P<address>[0-9A-Za-z.:%]{1,64})")
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -42,6 +44,21 @@ def is_local(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return not address  # a socket of the file system has none
+
+
+def origin_of(startup: Startup, key: str) -> tuple[Startup, str | None]:
+    """The startup message without the address that the page, which has the key, says it acts for; and that address."""
+    options = startup.parameters.get("options", "")
+    found = _ORIGIN.search(options)
+    if found is None or not hmac.compare_digest(found["key"].encode(), key.encode()):
+        return startup, None
+    own = {**startup.parameters, "options": options[: found.start()] + options[found.end() :]}
+    return Startup(own, startup.minor), found["address"]
+
+
+def _keys(session: Session, address: str) -> tuple[str, str]:
+    """What failed logins are counted by."""
+    return address, f"user {session.login_names[0]}"
 
 
 class Peer(Protocol):
@@ -118,11 +135,33 @@ class Service:
             self.clients.pop(min(silent)[-1]).abandon()
         return bool(silent)
 
-    def record_error(self, session: Session, sqlstate: str, address: str) -> None:
-        """Note an error that is sent: a failed login is logged, recorded, and delays the next one from its address."""
+    def begin_attempt(self, session: Session, address: str, *, is_of_page: bool) -> float:
+        """The seconds by which a password has to wait for failures from its address, and of its user.
+
+        An attempt from the page counts as a failure until it has succeeded: no pool of connections is there, and
+        many at once delay each other.
+        """
+        now = time.monotonic()
+        delay = max(self.attempts.delay(key, now) for key in _keys(session, address))
+        if is_of_page:
+            self._count(session, address, now)
+        return delay
+
+    def end_attempt(self, session: Session, address: str) -> None:
+        """Take back what ``begin_attempt`` has counted: the password was right."""
+        for key in _keys(session, address):
+            self.attempts.forgive(key, time.monotonic())
+
+    def _count(self, session: Session, address: str, now: float) -> None:
+        for key in _keys(session, address):
+            self.attempts.add_failure(key, now)
+
+    def record_error(self, session: Session, sqlstate: str, address: str, *, is_of_page: bool) -> None:
+        """Note an error that is sent: a failed login is logged and recorded, and delays the next ones."""
         if session.caller is not None or sqlstate != InvalidPassword.sqlstate:
             return
-        self.attempts.add_failure(address, time.monotonic())
+        if not is_of_page:
+            self._count(session, address, time.monotonic())
         user, database = session.login_names
         _LOG.warning("login failed: user %r, database %r, from %s", user[:_SHOWN], database[:_SHOWN], address)
         self.engines.login_failed(user[:_SHOWN], database, address)

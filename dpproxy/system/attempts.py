@@ -1,4 +1,4 @@
-"""Failed logins by the address they come from, and the delay of the next one; the wire and the page share it."""
+"""Failed logins by the address they come from, and the delay of the next one; also of those at the page."""
 
 import ipaddress
 from collections import OrderedDict
@@ -18,9 +18,9 @@ LONGEST: Final = 5.0
 class Attempts:
     """Failed logins by address: the more there were recently, the longer the next login from there takes.
 
-    Correct passwords are delayed, too, so that the delay reveals nothing. On the wire delays depend on the address, not
-    on the user, so that nobody can lock out somebody else. The page counts by user as well: many addresses that try one
-    user's password slow each other, and that user by ``LONGEST`` at most.
+    Correct passwords are delayed, too, so that the delay reveals nothing. Failures are counted by user as well: many
+    addresses that try one user's password slow each other, and that user by ``LONGEST`` at most, so that nobody is
+    locked out.
     """
 
     _failed: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)

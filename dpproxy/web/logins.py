@@ -3,12 +3,11 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from dpproxy.system.attempts import Attempts
 from dpproxy.web.options import Options
 from dpproxy.web.prices import EXPLAIN, Price, is_question, placed, price
 from dpproxy.web.wire import Refused, Rows, Wire
@@ -136,40 +135,23 @@ class Login:
 class Logins:
     """All logins of the page."""
 
-    def __init__(
-        self,
-        options: Options,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
+    def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic) -> None:
         self._options = options
-        self._clock, self._sleep = clock, sleep
+        self._clock = clock
         self._logins: dict[str, Login] = {}
-        self._attempts = Attempts()
         self._trying = 0
 
     async def begin(self, user: str, password: str, database: str, address: str) -> Login | Refused:
-        """Log in to the proxy. Failures from this address, and of this user, delay it.
-
-        An attempt counts as a failure until it has succeeded, so that attempts side by side delay each other.
-        """
+        """Log in to the proxy, which delays what comes after failures from this address, or of this user."""
         if self._trying >= MOST_AT_ONCE:
             return _CROWDED
-        keys = address, f"user {user}"
-        delay = max(self._attempts.delay(key, self._clock()) for key in keys)
-        for key in keys:
-            self._attempts.add_failure(key, self._clock())
         self._trying += 1
         try:
-            await self._sleep(delay)
-            options = self._options
-            wire = await Wire.connect(options.reaches, options.wire_port, database, user, password)
+            wire = await Wire.connect(self._options, database, user, password, address)
         finally:
             self._trying -= 1
         if isinstance(wire, Refused):
             return wire
-        for key in keys:
-            self._attempts.forgive(key, self._clock())
         return await self._admit(Login(user, database, wire, self._clock()))
 
     async def _admit(self, login: Login) -> Login:

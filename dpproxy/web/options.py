@@ -2,9 +2,11 @@
 
 import ipaddress
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Final, Self
 
+KEY: Final = "PAGE_KEY"
+"""The variable with the key by which the proxy knows the page; arguments are for everybody to see."""
 IDLE: Final = 1800.0
 """Seconds after its last request at which a login ends."""
 
@@ -24,6 +26,8 @@ class Options:
     tls_certificate: str | None = None
     tls_key: str | None = None
     idle: float = IDLE
+    key: str = field(default="", repr=False)
+    """What proves to the proxy that an address is told by the page; without it the page's own address counts."""
 
     @property
     def scheme(self) -> str:
@@ -50,13 +54,13 @@ class Options:
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.wire_host, self.wire_host)  # noqa: S104
 
     def text(self) -> str:
-        """All of it, as one argument of a command."""
-        return json.dumps(asdict(self))
+        """All of it but the key, as one argument of a command."""
+        return json.dumps({name: value for name, value in asdict(self).items() if name != "key"})
 
     @classmethod
-    def read(cls, text: str) -> Self:
-        """The options that ``text`` wrote."""
-        return cls(**json.loads(text))
+    def read(cls, text: str, key: str = "") -> Self:
+        """The options that ``text`` wrote, with the key."""
+        return cls(**json.loads(text), key=key)
 
 
 def is_loopback(host: str) -> bool:

@@ -11,6 +11,8 @@ from psycopg.adapt import AdaptersMap
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import TextLoader
 
+from dpproxy.web.options import Options
+
 MOST_ROWS: Final = 5000
 MOST_CHARACTERS: Final = 4_000_000
 """Rows and characters of an answer that are read; the others are not."""
@@ -125,18 +127,21 @@ class Wire:
         )
 
     @classmethod
-    async def connect(cls, host: str, port: int, database: str, user: str, password: str) -> "Wire | Refused":
-        """Log in. Returns the proxy's refusal where it does not let the user in."""
+    async def connect(
+        cls, options: Options, database: str, user: str, password: str, address: str
+    ) -> "Wire | Refused":
+        """Log in for a browser at an address. Returns the proxy's refusal where it does not let the user in."""
+        origin = f" -c dpproxy.origin={options.key}/{address}" if options.key and address else ""
         try:
             connection = await psycopg.AsyncConnection.connect(
-                host=host,
-                port=port,
+                host=options.reaches,
+                port=options.wire_port,
                 dbname=database,
                 user=user,
                 password=password,
                 sslmode="prefer",
                 application_name="dpproxy page",
-                options="-c dp.intervals=columns",
+                options=f"-c dp.intervals=columns{origin}",
                 connect_timeout=CONNECTING,
                 autocommit=True,
                 context=_Texts(),

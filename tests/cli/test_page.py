@@ -63,11 +63,12 @@ def test_a_page_that_ends_is_started_again(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(pages, "AGAIN", 0.1)
     monkeypatch.setenv("PGPASSWORD", "secret")
     lines: list[str] = []
-    with page(load_config(home(tmp_path)), lines.append) as show:
+    with page(load_config(home(tmp_path)), "k" * 64, lines.append) as show:
         show(1)
         port = int(lines[0].rpartition(":")[2])
         assert status(port) == 200
         assert b"PGPASSWORD" not in Path(f"/proc/{child()}/environ").read_bytes()
+        assert b"kkkk" not in Path(f"/proc/{child()}/cmdline").read_bytes()
         os.kill(child(), signal.SIGKILL)
         until = time.monotonic() + 30
         while len(lines) < 2 and time.monotonic() < until:
@@ -79,13 +80,13 @@ def test_a_page_that_ends_is_started_again(tmp_path: Path, monkeypatch: pytest.M
 def test_an_address_that_is_taken_is_said_at_once(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         config = load_config(home(tmp_path, taken.getsockname()[1]))
-        with pytest.raises(StartupError, match=r"web\.listen: cannot listen on"), page(config, print):
+        with pytest.raises(StartupError, match=r"web\.listen: cannot listen on"), page(config, "", print):
             pass
 
 
 def test_without_its_packages_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pages, "find_spec", lambda _name: None)
-    with pytest.raises(StartupError, match=r"dpproxy\[web\]"), page(load_config(home(tmp_path)), print):
+    with pytest.raises(StartupError, match=r"dpproxy\[web\]"), page(load_config(home(tmp_path)), "", print):
         pass
     with pytest.raises(StartupError, match=r"dpproxy\[web\]"):
         policy._check_config(load_config(home(tmp_path / "again")))
@@ -93,5 +94,5 @@ def test_without_its_packages_it_says_what_to_install(tmp_path: Path, monkeypatc
 
 def test_without_an_address_there_is_no_page(tmp_path: Path):
     file = write_home(tmp_path, ["CREATE TABLE t AS SELECT 1 AS x"], POLICY)
-    with page(load_config(file), print) as show:
+    with page(load_config(file), "", print) as show:
         show(1)

@@ -128,7 +128,7 @@ def page(proxy: Proxy, **more: object) -> Iterator[int]:
     """The page of a proxy, in a thread; its port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        given = {"database": "main", **more}
+        given = {"database": "main", "key": proxy.page_key, **more}
         options = Options("127.0.0.1", port, "127.0.0.1", proxy.port, **given)  # type: ignore[arg-type]
         served = server(options)
         thread = threading.Thread(target=lambda: asyncio.run(served.serve(sockets=[listener])))

@@ -31,7 +31,17 @@ SELECT education, count(*) AS people, avg(hours_per_week) AS hours
 FROM adult WHERE age >= 30 GROUP BY education"""
 AXE = Axe()
 PATHS = ("/", "/tables", "/history")
-ADMINISTRATION = ("/budgets", "/spending", "/policy", "/policy?table=adult", "/views", "/audit", "/report")
+ADMINISTRATION = (
+    "/budgets",
+    "/spending",
+    "/policy",
+    "/users",
+    "/password",
+    "/policy?table=adult",
+    "/views",
+    "/audit",
+    "/report",
+)
 BY_AGE = "SELECT age, count(*) AS people FROM adult WHERE age BETWEEN 20 AND 60 GROUP BY age ORDER BY age"
 
 

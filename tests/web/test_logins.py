@@ -9,7 +9,7 @@ from dpproxy.web import logins
 from dpproxy.web.logins import MOST_OF_USER, MOST_OUTCOMES, Login, Logins, Outcome
 from dpproxy.web.options import Options
 from dpproxy.web.prices import Price
-from dpproxy.web.wire import Notice, Refused, Rows, Wire
+from dpproxy.web.wire import Notice, Refused, Rows
 from tests.proxies import PASSWORD
 from tests.web.pages import BY_WARD, Site
 
@@ -31,24 +31,6 @@ async def begin(
     found = await held.begin(user, password, "main", address)
     assert isinstance(found, Login)
     return found
-
-
-@pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The delays of logins that all fail, each waited for in no time."""
-
-    async def refuse(*_: object) -> Refused:
-        return Refused("28P01", "password authentication failed")
-
-    monkeypatch.setattr(Wire, "connect", refuse)
-    return []
-
-
-def delaying(slept: list[float]) -> Logins:
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    return Logins(Options("127.0.0.1", 1, "127.0.0.1", 2, "main"), Clock(), sleep)
 
 
 def test_a_login_ends_when_it_was_idle(shared: Site):
@@ -79,47 +61,6 @@ def test_names_and_tokens_differ_and_are_not_shown(shared: Site):
         assert one.token not in repr(one)
         await all_of_them.close()
         assert all_of_them.find(one.name) is None
-
-    asyncio.run(run())
-
-
-def test_failures_delay_the_next_login_of_the_address_and_of_the_user(slept: list[float]):
-    async def run() -> None:
-        all_of_them = delaying(slept)
-        for _ in range(3):
-            await all_of_them.begin("ann", "wrong", "main", "10.0.0.1")
-        assert slept == [0.0, 0.25, 0.5]
-        slept.clear()
-        for user, address in (
-            ("bob", "10.0.0.2"),
-            ("bob", "10.0.0.1"),
-            ("ann", "10.0.0.3"),
-            ("eve", "10.0.0.4"),
-        ):
-            await all_of_them.begin(user, "wrong", "main", address)
-        assert slept == [0.0, 1.0, 1.0, 0.0]
-
-    asyncio.run(run())
-
-
-def test_attempts_side_by_side_delay_each_other(slept: list[float]):
-    async def run() -> None:
-        all_of_them = delaying(slept)
-        await asyncio.gather(*(all_of_them.begin("ann", "wrong", "main", "10.0.0.1") for _ in range(4)))
-        assert sorted(slept) == [0.0, 0.25, 0.5, 1.0]
-
-    asyncio.run(run())
-
-
-def test_a_success_leaves_no_delay(shared: Site):
-    async def run() -> None:
-        slept: list[float] = []
-        all_of_them = delaying(slept)
-        all_of_them._options = replace(all_of_them._options, wire_port=shared.proxy.port)
-        for _ in range(3):
-            await begin(all_of_them)
-        assert slept == [0.0, 0.0, 0.0]
-        await all_of_them.close()
 
     asyncio.run(run())
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 import pytest
 
 from dpproxy.web import wire
+from dpproxy.web.options import Options
 from dpproxy.web.wire import MOST_ROWS, Column, Refused, Rows, SessionEnded, Wire, statement_in
 from tests.proxies import PASSWORD
 from tests.web.pages import BY_WARD, Site
@@ -14,9 +15,13 @@ from tests.web.pages import BY_WARD, Site
 T = TypeVar("T")
 
 
+def options(shared: Site) -> Options:
+    return Options("127.0.0.1", 1, "127.0.0.1", shared.proxy.port)
+
+
 def connected(shared: Site, work: Callable[[Wire], Awaitable[T]], user: str = "ann") -> T:
     async def run() -> T:
-        wire = await Wire.connect("127.0.0.1", shared.proxy.port, "main", user, PASSWORD)
+        wire = await Wire.connect(options(shared), "main", user, PASSWORD, "")
         assert isinstance(wire, Wire)
         try:
             return await work(wire)
@@ -95,7 +100,7 @@ def test_a_zero_byte_is_refused(shared: Site):
 
 
 def test_a_wrong_password_says_what_the_proxy_says(shared: Site):
-    found = asyncio.run(Wire.connect("127.0.0.1", shared.proxy.port, "main", "ann", "wrong"))
+    found = asyncio.run(Wire.connect(options(shared), "main", "ann", "wrong", ""))
     assert found == Refused("28000", 'password authentication failed for user "ann"')
 
 
