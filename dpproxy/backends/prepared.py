@@ -22,6 +22,7 @@ from dpproxy.backends.source import Source
 from dpproxy.system.disk import in_use
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import instant
+from dpproxy.values.jobs import Jobs
 
 SLOW = 1.0
 """Seconds from which a build is told."""
@@ -50,8 +51,14 @@ class PreparedTables:
     """Builds what statements read, one at a time; its methods may be called from any thread."""
 
     def __init__(
-        self, backend: Source, secret: bytes, progress: Callable[[str], None], padding: float = 0.0
+        self,
+        backend: Source,
+        secret: bytes,
+        progress: Callable[[str], None],
+        padding: float = 0.0,
+        jobs: Jobs | None = None,
     ) -> None:
+        self._jobs = jobs or Jobs()
         self._backend = backend
         self._secret = secret
         self._progress = progress
@@ -130,7 +137,8 @@ class PreparedTables:
         watch = threading.Timer(SLOW, self._progress, (f'preparing table "{table.table}"',))
         watch.start()
         try:
-            self._make(table)
+            with self._jobs.job("table", table.table):
+                self._make(table)
             made = True
         finally:
             is_slow = not watch.is_alive()

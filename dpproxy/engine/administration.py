@@ -25,7 +25,7 @@ from dpproxy.algebra.request import (
 from dpproxy.analysis.clocks import utc_of
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine import payment, user_statements
+from dpproxy.engine import payment, status, user_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS
 from dpproxy.engine.replays import Execution
@@ -195,9 +195,8 @@ def read(statement: Show | Suggest, world: ViewContext, ledger: Ledger, log: Aud
     if isinstance(statement, Suggest):
         return _proposed(suggest(policy, world.schema, statement.table))
     if statement.listing is Listing.AUDIT:
-        return Answer(
-            "SHOW", records.COLUMNS, records.audit_rows(log.last(statement.limit or records.DEFAULT_LIMIT))
-        )
+        found = log.last(statement.limit or records.DEFAULT_LIMIT, statement.before)
+        return Answer("SHOW", records.COLUMNS, records.audit_rows(found))
     return Answer("SHOW", *_list(statement, policy, ledger, world.schema))
 
 
@@ -377,6 +376,8 @@ def _list(statement: Show, policy: Policy, ledger: Ledger | None, schema: Schema
             return show_grants(policy)
         case Listing.AUDIT:
             return records.COLUMNS, []
+        case Listing.STATUS:
+            return status.COLUMNS, []
         case Listing.VIEWS:
             raise AssertionError("listed where they are built")
 

@@ -186,10 +186,14 @@ class Databases:
                 tell(f"not served, and tried again every {AGAIN:.0f} s: {error}")
             self._failed[name] = str(error)
             return
+        engine.sources = self._states
         self._engines[name] = engine
         self._recorded[name] = self._record(name, engine)
         if self._failed.pop(name, None) is not None:
             tell("served from now on")
+
+    def _states(self) -> dict[str, bool]:
+        return {name: name in self._engines for name in self._config.databases}
 
     def _start(self, config: Config, tell: Callable[[str], None]) -> Engine:
         """Start an engine. After a failed first attempt, a missing state directory is not created anew."""

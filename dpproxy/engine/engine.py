@@ -1,6 +1,6 @@
 """The engine of one data source: decides what kind a statement is, and hands it to the module that answers it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -43,7 +43,7 @@ from dpproxy.backends.secret import load_secret
 from dpproxy.backends.source import Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
-from dpproxy.engine import administration, relations, user_statements, view_statements
+from dpproxy.engine import administration, relations, status, user_statements, view_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
@@ -72,11 +72,12 @@ from dpproxy.planner.views import read_views
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import is_privacy_statement
-from dpproxy.policy.statements import Suggest
+from dpproxy.policy.statements import Listing, Show, Suggest
 from dpproxy.policy.store import PolicyStore
 from dpproxy.sql.grammar import is_qualified
 from dpproxy.state.directory import prepare
 from dpproxy.values.errors import Cancelled, NotGranted, Refusal, Unsupported
+from dpproxy.values.jobs import Jobs
 from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
 from dpproxy.values.work import cancelled_by
@@ -103,7 +104,10 @@ class Engine:
         self._backend = backend
         self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
         self._ledger = ledger
-        self._prepared = PreparedTables(backend, secret, progress, config.padding)
+        self._jobs = Jobs()
+        self.sources: Callable[[], Mapping[str, bool]] = lambda: {config.database: True}
+        """Which data sources are served; to be replaced where there are others."""
+        self._prepared = PreparedTables(backend, secret, progress, config.padding, self._jobs)
         self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
         self._catalogue = Catalogue()
         self._sessions = Sessions()
@@ -306,6 +310,8 @@ class Engine:
         match administrative:
             case ProbeRun(statement):
                 return self._probe(request, statement)
+            case PolicyRead(Show(listing=Listing.STATUS)):
+                return replace(self._status(), still=check)
             case PolicyRead(statement):
                 answer = administration.read(statement, self._world, self._ledger, self.log)
             case PolicyPreview():
@@ -317,11 +323,16 @@ class Engine:
             case ViewRead(statement) | ViewChange(statement):
                 session = self._sessions.find(request.caller.session)
                 record = recorder(self.log, request.caller, request.prepared.sql)
-                answer = view_statements.run(statement, request, session, self._world, record)
+                answer = view_statements.run(statement, request, session, self._world, record, self._jobs)
             case _:
                 assert_never(administrative)
         more = view_statements.view_notices(administrative.statement, self._world)
         return replace(answer, notices=(*more, *answer.notices), still=check)
+
+    def _status(self) -> Answer:
+        found = self._ledger, len(self._sessions), self._jobs
+        listed = status.rows(self.sources(), self.policy, *found, prepares=self._prepared.usable)
+        return Answer("SHOW", status.COLUMNS, list(listed))
 
     def _check_may(self, administrative: Administration, caller: Caller) -> None:
         """Raise ``NotGranted`` where the policy in force does not let the caller send this privacy statement."""

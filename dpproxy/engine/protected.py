@@ -55,6 +55,8 @@ class BuildOrder:
     positions: Positions
     charged: Callable[[], None] = lambda: None
     """Puts on record that the build is charged, before a row is read."""
+    move: Callable[[float], None] = lambda _: None
+    """Is told which part of the build is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +368,7 @@ def _progress(view: str, order: BuildOrder) -> Callable[[float], None]:
         nonlocal last
         if order.cancelled():
             raise Cancelled("canceling statement due to user request")
+        order.move(share)
         now = time.monotonic()
         if now - last >= NOTICE_INTERVAL:
             last = now

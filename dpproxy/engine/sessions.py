@@ -64,6 +64,10 @@ class Sessions:
         with self._lock:
             self._open.pop(name, None)
 
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._open)
+
     def find(self, name: str) -> EngineSession:
         """The session of that name; an empty one, which is not stored, where none is open."""
         with self._lock:

@@ -34,6 +34,7 @@ from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.usable import usable
 from dpproxy.state.role_settings import RoleSettings
 from dpproxy.values.errors import Refusal, UndefinedTable
+from dpproxy.values.jobs import Jobs
 from dpproxy.values.pgtypes import Schema
 from dpproxy.views import listing, verify
 from dpproxy.views.manifest import newest
@@ -79,7 +80,12 @@ class ViewContext:
 
 
 def run(
-    statement: ViewStatement, request: Request, session: EngineSession, world: ViewContext, record: Record
+    statement: ViewStatement,
+    request: Request,
+    session: EngineSession,
+    world: ViewContext,
+    record: Record,
+    jobs: Jobs,
 ) -> Answer:
     """Build, list, verify or drop views. Raises a ``Refusal``; one before the charge of a build changes nothing.
 
@@ -88,17 +94,15 @@ def run(
     caller, sql = request.caller, request.prepared.sql
     tell, stop = session.notices.append, session.cancelled.is_set
     charged = partial(record, Outcome.BUILDING)
-    order = BuildOrder(caller.user, caller.session, tell, stop, positions_of(statement), charged)
     match statement:
-        case CreateView():
-            return _create(statement, sql, order, world)
-        case RefreshView():
-            view = known_view(world.store.current, statement.name)
-            planned = world.views.plan(view, world.context(world.store.current), {})
-            return _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
+        case CreateView() | RefreshView():
+            positions = positions_of(statement)
+            with jobs.job("view", statement.name.text) as job:
+                order = BuildOrder(caller.user, caller.session, tell, stop, positions, charged, job.move)
+                return _made(statement, sql, order, world)
         case DropView():
             before = world.store.current
-            after = world.store.change(statement, sql, world.schema, order.by)
+            after = world.store.change(statement, sql, world.schema, caller.user)
             world.fit()
             world.views.remove_files(statement.name.text)
             return Answer(
@@ -110,6 +114,14 @@ def run(
             return Answer("SHOW", listing.COLUMNS, _view_rows(world))
         case _:
             assert_never(statement)
+
+
+def _made(statement: CreateView | RefreshView, sql: str, order: BuildOrder, world: ViewContext) -> Answer:
+    if isinstance(statement, CreateView):
+        return _create(statement, sql, order, world)
+    view = known_view(world.store.current, statement.name)
+    planned = world.views.plan(view, world.context(world.store.current), {})
+    return _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
 
 
 def _create(statement: CreateView, sql: str, order: BuildOrder, world: ViewContext) -> Answer:

@@ -100,12 +100,12 @@ class AuditFile:
             self._set(connection, "first", found[0], mac)
             return int(found[1])
 
-    def last(self, limit: int) -> list[Row]:
-        """The latest entries, the latest first."""
+    def last(self, limit: int, before: int | None = None) -> list[Row]:
+        """The latest entries, or those before a number, the latest first."""
         with self._transaction("DEFERRED") as connection:
             rows = connection.execute(
-                f"SELECT {_COLUMNS} FROM entry ORDER BY sequence DESC LIMIT ?",  # noqa: S608 - constants
-                (limit,),
+                f"SELECT {_COLUMNS} FROM entry WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",  # noqa: S608 - constants
+                (2**63 - 1 if before is None else before, limit),
             ).fetchall()
         return [(row[0], _entry(row)) for row in rows]
 

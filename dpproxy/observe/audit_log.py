@@ -84,9 +84,9 @@ class AuditLog:
         """Append an entry soon; returns at once."""
         self._put(entry, None)
 
-    def last(self, limit: int) -> list[Row]:
-        """The latest entries, the latest first. Raises ``LedgerUnavailable``."""
-        return self._read(lambda: self._file.last(limit))
+    def last(self, limit: int, before: int | None = None) -> list[Row]:
+        """The latest entries, or those before a number, the latest first. Raises ``LedgerUnavailable``."""
+        return self._read(lambda: self._file.last(limit, before))
 
     def verify(self) -> int:
         """Check every entry; how many there are. Raises ``Altered``, ``LedgerUnavailable``."""

@@ -60,9 +60,8 @@ from dpproxy.values.errors import InvalidParameter, SyntaxRefused
 
 LONGEST_REASON = 1000
 """The most characters of the reason for a reset."""
-
-MOST_LISTED = 100_000
-"""The most rows of SHOW PRIVACY AUDIT."""
+_PARTS = ("BEFORE", 2**63 - 1), ("LIMIT", 100_000)
+"""What may follow SHOW PRIVACY AUDIT, each with its largest number."""
 
 
 def parse(sql: str) -> Statement:
@@ -232,15 +231,16 @@ def _show(cursor: Cursor) -> Show:
     cursor.expect("privacy", after="SHOW")
     listing = cursor.choose({one.value.lower(): one for one in Listing}, "SHOW PRIVACY")
     table = cursor.table("FOR") if listing is Listing.POLICY and cursor.accept("for") else None
-    limit = _rows(cursor) if listing is Listing.AUDIT and cursor.accept("limit") else None
-    return Show(listing, table, position, limit)
+    before, limit = (_whole(cursor, *one) if listing is Listing.AUDIT else None for one in _PARTS)
+    return Show(listing, table, position, limit, before)
 
 
-def _rows(cursor: Cursor) -> int:
-    """A number of rows."""
-    asked = amount(cursor, "LIMIT")
-    if not isinstance(asked.value, int) or not 0 < asked.value <= MOST_LISTED:
-        raise InvalidParameter(f"LIMIT is a whole number from 1 to {MOST_LISTED}", position=asked.position)
+def _whole(cursor: Cursor, word: str, most: int) -> int | None:
+    if not cursor.accept(word.lower()):
+        return None
+    asked = amount(cursor, word)
+    if not isinstance(asked.value, int) or not 0 < asked.value <= most:
+        raise InvalidParameter(f"{word} is a whole number from 1 to {most}", position=asked.position)
     return asked.value
 
 

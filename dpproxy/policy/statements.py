@@ -326,16 +326,19 @@ class Listing(Enum):
     AUDIT = "AUDIT"
     VIEWS = "VIEWS"
     TABLES = "TABLES"
+    STATUS = "STATUS"
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """SHOW PRIVACY ...; ``table`` only with POLICY FOR, ``limit`` only with AUDIT."""
+    """SHOW PRIVACY ...; ``table`` only with POLICY FOR, ``limit`` and ``before`` only with AUDIT."""
 
     listing: Listing
     table: Name | None = None
     position: int | None = field(default=None, compare=False)
     limit: int | None = None
+    before: int | None = None
+    """Entries of the audit log from this number on are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def test_the_audit_is_for_administrators_and_for_who_has_exact_select(proxy: Pro
     [seen] = ask(proxy, "dora", "SHOW PRIVACY AUDIT")  # who has EXACT SELECT
     assert seen
     assert ask(proxy, "dora", "SHOW PRIVACY BUDGETS") == ["42501"]
-    assert ask(proxy, "root", "SHOW PRIVACY AUDIT LIMIT 0", "SHOW PRIVACY AUDIT LIMIT 1.5") == [
+    assert ask(proxy, "root", "SHOW PRIVACY AUDIT BEFORE 0 LIMIT 2", "SHOW PRIVACY AUDIT LIMIT 1.5") == [
         "22023",
         "22023",
     ]

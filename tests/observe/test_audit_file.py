@@ -32,6 +32,7 @@ def edit(folder: Path, sql: str) -> None:
 def test_what_was_written_is_read_and_verifies(file: AuditFile):
     assert [e.statement for _, e in file.last(2)] == ["SELECT 4", "SELECT 3"]
     assert [n for n, _ in file.last(10)] == [5, 4, 3, 2, 1]
+    assert [n for n, _ in file.last(2, before=4)] == [3, 2]
     assert file.verify() == 5
 
 
