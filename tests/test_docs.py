@@ -176,6 +176,29 @@ def test_the_files_that_the_architecture_names_are_there():
             assert found or list((ROOT / "dpproxy").glob(f"*/{name}")), f"{name}: {line}"
 
 
+def test_the_first_screen_of_the_start_page_has_an_answer_with_its_error():
+    screen = "".join(page("README.md").splitlines(keepends=True)[:32])
+    for wanted in (
+        "differential privacy",
+        "protects **the people",
+        "`make demo`",
+        "`make serve`",
+        "% half-width: count ±",
+    ):
+        assert wanted in screen, wanted
+    [picture] = re.findall(r"!\[[^\]]{20,}\]\((.+?)\)", screen)
+    assert (ROOT / picture).is_file()
+
+
+def test_the_start_page_says_for_whom_it_is_how_it_differs_and_under_which_licence():
+    text = page("README.md")
+    for wanted in ("## Who it is for", "It is not for those", "## Licence", "Apache 2.0"):
+        assert wanted in text
+    [heads] = re.findall(r"^\| \| dpproxy \|(.*)\|$", text, re.MULTILINE)
+    assert len(heads.split(" | ")) == 3
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").lstrip().startswith("Apache License")
+
+
 def test_the_start_page_says_how_many_queries_of_tpch_are_answered_as_their_table_does():
     listed = re.findall(r"^\| Q\d+ .*?\| (answered|refused)", page("docs/measured.md"), re.MULTILINE)
     found = re.search(r"answers\s+(\d+) of the \[(\d+) queries of TPC-H\]", page("README.md"))
