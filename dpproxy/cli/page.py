@@ -71,6 +71,7 @@ def _options(config: Config, port: int) -> Options:
         wire_port=config.port,
         database=config.databases[0] if len(config.databases) == 1 else None,
         url=config.page_url,
+        report=None if config.page_report is None else str(config.page_report),
         tls_certificate=None if config.tls_certificate is None else str(config.tls_certificate),
         tls_key=None if config.tls_key is None else str(config.tls_key),
     )

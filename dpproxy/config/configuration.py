@@ -74,6 +74,8 @@ class Config:
     """Host and port of the page for browsers; None for no page."""
     page_url: str | None = None
     """The origin at which people open the page, where it is another than its address."""
+    page_report: Path | None = None
+    """The report that the page shows to everybody."""
     weakens: bool = False
     """Whether policy files may weaken the policy in force."""
     begins: bool = True
@@ -189,6 +191,7 @@ KEYS: tuple[Key, ...] = (
     Key("metrics", "port", read.whole(0, 65_535)),
     Key("web", "listen", read.address),
     Key("web", "url", read.web_url),
+    Key("web", "report", read.path),
 )
 _BY_DOTTED = {key.dotted: key for key in KEYS}
 _OF_SOURCE = re.compile(
@@ -412,6 +415,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         metrics_port=values["metrics.port"],
         page=values["web.listen"],
         page_url=values["web.url"],
+        page_report=values["web.report"] and folder / values["web.report"],
     )
 
 

@@ -1,33 +1,40 @@
 """The pages of administrators. The proxy refuses them to others: each page only sends statements and shows answers."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from dpproxy.web.accounts import Days, budgets, ceilings
 from dpproxy.web.analyst import quoted
 from dpproxy.web.answers import as_csv
 from dpproxy.web.expected import expected
+from dpproxy.web.figures import pictures
 from dpproxy.web.logins import Login
 from dpproxy.web.site import Form, Page, Site, html, refused_page
 from dpproxy.web.wire import Refused, Rows
 
+Record = Mapping[str, str | None]
+
 DAYS: Final = """\
-SELECT CAST(at AS date) AS day, ceiling, sum(epsilon) AS spent
-FROM dp.ledger WHERE kind = 'charge' GROUP BY 1, 2 ORDER BY 1"""
+SELECT CAST(at AS date) AS day, ceiling, budget, sum(epsilon) AS spent, sum(rho) AS rho
+FROM dp.ledger WHERE kind = 'charge' GROUP BY 1, 2, 3 ORDER BY 1"""
 QUESTIONS: Final = """\
 SELECT who, what, count(*) AS times, sum(epsilon) AS epsilon, max(at) AS last
 FROM dp.ledger WHERE kind = 'charge' GROUP BY who, what ORDER BY 4 DESC LIMIT 25"""
 PAGE: Final = 100
 """Entries of the ledger on one page."""
 MOST_AUDIT: Final = 1000
-_FILTERS: Final = ("who", "kind", "budget", "ceiling")
+SHOWN_AUDIT: Final = 200
+"""Entries of the audit log that are searched for one page, and that it shows."""
+CHUNK: Final = 2000
+"""Entries that are read at a time for a file."""
+_FILTERS: Final = ("words", "who", "kind", "budget", "ceiling")
 
 
 class RefusedHere(Exception):
@@ -83,7 +90,8 @@ async def budgets_page(_request: Request, login: Login) -> Response:
     listed = await records(login, "SHOW PRIVACY BUDGETS")
     days = Days.read(await records(login, DAYS))
     today = datetime.now(UTC).date()
-    return html("budgets.html", login, ceilings=ceilings(listed, days, today), budgets=budgets(listed))
+    own = listed, days, today
+    return html("budgets.html", login, ceilings=ceilings(*own), budgets=budgets(*own))
 
 
 async def reset(_request: Request, login: Login, form: Form) -> Response:
@@ -102,8 +110,7 @@ async def spending_page(request: Request, login: Login) -> Response:
     before = request.query_params.get("before", "")
     entries = await rows(login, entries_sql(chosen, before))
     if "csv" in request.query_params:
-        own = {"content-disposition": 'attachment; filename="ledger.csv"'}
-        return Response(as_csv(entries), media_type="text/csv", headers=own)
+        return await exported(login, "ledger", lambda before: entries_sql(chosen, before, CHUNK))
     listed = entries.records()
     older = listed[-1]["sequence"] if len(listed) == PAGE else None
     questions = await records(login, QUESTIONS)
@@ -113,24 +120,45 @@ async def spending_page(request: Request, login: Login) -> Response:
     )
 
 
-def entries_sql(chosen: Mapping[str, str], before: str) -> str:
+async def exported(
+    login: Login, name: str, sql: Callable[[str], str], keeps: Callable[[Record], bool] = lambda _: True
+) -> Response:
+    """All entries as a file, newest first, read a part at a time; ``sql`` is the part before a sequence number."""
+    first = await rows(login, sql(""))
+
+    async def lines() -> AsyncIterator[str]:
+        part, is_first = first, True
+        while True:
+            kept = [row for row, one in zip(part.rows, part.records(), strict=True) if keeps(one)]
+            text = as_csv(replace(part, rows=tuple(kept)))
+            yield text if is_first else text.partition("\r\n")[2]
+            if len(part.rows) < CHUNK and not part.is_cut:
+                return
+            part, is_first = await rows(login, sql(part.records()[-1]["sequence"] or "")), False
+
+    own = {"content-disposition": f'attachment; filename="{name}.csv"'}
+    return StreamingResponse(lines(), media_type="text/csv", headers=own)
+
+
+def entries_sql(chosen: Mapping[str, str], before: str, most: int = PAGE) -> str:
     """The statement for the entries of the ledger that a filter leaves.
 
     >>> entries_sql({"who": "o'neill"}, "12")
     "SELECT * FROM dp.ledger WHERE who = 'o''neill' AND sequence < 12 ORDER BY sequence DESC LIMIT 100"
     """
-    conditions = [f"{name} = {literal(value)}" for name, value in chosen.items() if value]
+    conditions = [f"{name} = {literal(value)}" for name, value in chosen.items() if value and name != "words"]
+    if words := chosen.get("words"):
+        conditions.append(f"strpos(lower(concat(what, ' ', reason)), {literal(words.lower())}) > 0")
     conditions += [f"sequence < {before}"] if before.isascii() and before.isdigit() else []
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"SELECT * FROM dp.ledger{where} ORDER BY sequence DESC LIMIT {PAGE}"  # noqa: S608 - quoted above
+    return f"SELECT * FROM dp.ledger{where} ORDER BY sequence DESC LIMIT {most}"  # noqa: S608 - quoted above
 
 
 async def policy_page(request: Request, login: Login) -> Response:
     """The tables of the policy, or what is declared of one, and a place to change it."""
     table = request.query_params.get("table", "")
-    declared = await records(
-        login, f"SHOW PRIVACY POLICY FOR {quoted(table)}" if table else "SHOW PRIVACY POLICY"
-    )
+    declared = [one for one in await records(login, "SHOW PRIVACY POLICY") if table in ("", one["table"])]
+    served = {one["table"]: one for one in await records(login, "SHOW PRIVACY TABLES")}
     grants = [one for one in await records(login, "SHOW PRIVACY GRANTS") if table in ("", one["table"])]
     suggested = await login.ask(f"SUGGEST PRIVACY FOR {quoted(table)}") if table else None
     limits = await records(login, "SHOW PRIVACY BUDGETS") if table else []
@@ -142,6 +170,8 @@ async def policy_page(request: Request, login: Login) -> Response:
         login,
         table=table,
         tables=tables,
+        own=served.get(table),
+        hidden=[] if table else [one for name, one in served.items() if name not in tables],
         grants=grants,
         expected=await expected(login, table, declared, grants, limits) if table else [],
         suggested=suggested.records() if isinstance(suggested, Rows) else [],
@@ -185,32 +215,66 @@ async def effects_of(login: Login, statement: str) -> tuple[list[Effect], Rows] 
 
 
 async def views_page(request: Request, login: Login) -> Response:
-    """Protected views, and the figures of the one that is asked for."""
-    name = request.query_params.get("verify", "")
-    verified = await records(login, f"VERIFY PROTECTED VIEW {quoted(name)}") if name else []
-    return html("views.html", login, views=await records(login, "SHOW PRIVACY VIEWS"), verified=verified)
+    """Protected views, and the figures of those that are asked for as pictures."""
+    names = list(dict.fromkeys(name for name in request.query_params.getlist("verify") if name))
+    answer = await rows(login, f"VERIFY PROTECTED VIEW {', '.join(map(quoted, names))}") if names else Rows()
+    return html(
+        "views.html",
+        login,
+        views=await records(login, "SHOW PRIVACY VIEWS"),
+        verified=answer.records(),
+        pictures=pictures(answer.records()),
+        notices=answer.notices,
+    )
 
 
 async def audit_page(request: Request, login: Login) -> Response:
-    """The audit log, newest first, filtered by words and by outcome."""
-    words, outcome = (request.query_params.get(name, "") for name in ("words", "outcome"))
-    found = await records(login, f"SHOW PRIVACY AUDIT LIMIT {MOST_AUDIT}")
-    outcomes = sorted({one["outcome"] or "" for one in found})
-    kept = [
-        one
-        for one in found
-        if outcome in ("", one["outcome"])
-        and words.lower() in " ".join(filter(None, (one["user"], one["statement"], one["reason"]))).lower()
-    ]
+    """The audit log, newest first, filtered by words, user and outcome, or all of it as a file."""
+    chosen = {name: request.query_params.get(name, "") for name in ("words", "user", "outcome")}
+    if "csv" in request.query_params:
+        return await exported(
+            login, "audit", lambda before: audit_sql(before, CHUNK), lambda one: _is_chosen(one, chosen)
+        )
+    found = await records(login, audit_sql(request.query_params.get("before", ""), MOST_AUDIT))
+    kept = [one for one in found if _is_chosen(one, chosen)]
     return html(
         "audit.html",
         login,
-        entries=kept[:200],
+        entries=kept[:SHOWN_AUDIT],
+        found=len(found),
+        older=found[-1]["sequence"] if len(found) == MOST_AUDIT else None,
         total=len(kept),
-        words=words,
-        outcome=outcome,
-        outcomes=outcomes,
+        chosen=chosen,
+        outcomes=sorted({one["outcome"] or "" for one in found}),
     )
+
+
+def audit_sql(before: str, most: int) -> str:
+    """The statement for a part of the audit log.
+
+    >>> audit_sql("7", 5), audit_sql("7; DROP", 5)
+    ('SHOW PRIVACY AUDIT BEFORE 7 LIMIT 5', 'SHOW PRIVACY AUDIT LIMIT 5')
+    """
+    is_number = before.isascii() and before.isdigit() and int(before) > 0
+    return f"SHOW PRIVACY AUDIT {f'BEFORE {before} ' if is_number else ''}LIMIT {most}"
+
+
+def _is_chosen(one: Record, chosen: Mapping[str, str]) -> bool:
+    words = " ".join(filter(None, (one["user"], one["statement"], one["reason"]))).lower()
+    same = all(chosen[name] in ("", one[name]) for name in ("user", "outcome"))
+    return same and chosen["words"].lower() in words
+
+
+async def health_page(_request: Request, login: Login) -> Response:
+    """Data sources, what this one rests on, and what is being prepared."""
+    kinds = {
+        "jobs": ("table", "view"),
+        "sources": ("source",),
+        "others": ("policy", "ledger", "sessions", "tables"),
+    }
+    listed = await records(login, "SHOW PRIVACY STATUS")
+    parts = {name: [one for one in listed if one["kind"] in kept] for name, kept in kinds.items()}
+    return html("health.html", login, 200, **parts)
 
 
 def routes(site: Site) -> list[Route]:
@@ -221,6 +285,7 @@ def routes(site: Site) -> list[Route]:
         ("/policy", policy_page),
         ("/views", views_page),
         ("/audit", audit_page),
+        ("/health", health_page),
     )
 
     return [

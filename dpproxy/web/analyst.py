@@ -238,13 +238,15 @@ async def tables_page(_request: Request, login: Login) -> Response:
 
 
 async def history_page(_request: Request, login: Login) -> Response:
-    """What was asked in this session, and everything that the user has paid for."""
+    """What was asked in this session, what was answered in others, and everything that the user has paid for."""
     ledger = None if login.is_admin else await login.ask(PAID)
     paid = ledger.records() if isinstance(ledger, Rows) else []
     outcomes = [
         (o, o.result if isinstance(o.result, Refused) else None) for o in reversed(login.outcomes.values())
     ]
-    return html("history.html", login, outcomes=outcomes, paid=paid)
+    now = {o.statement for o in login.outcomes.values()}
+    earlier = [(sql, at) for sql, at in reversed(login.earlier.items()) if sql not in now]
+    return html("history.html", login, outcomes=outcomes, earlier=earlier, paid=paid)
 
 
 def routes(site: Site) -> list[Route]:

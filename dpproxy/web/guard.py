@@ -48,7 +48,7 @@ class Guard:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
+                headers.update({k: v for k, v in HEADERS.items() if k not in headers})
                 headers.setdefault("cache-control", "no-store")
                 if self._is_secure:
                     headers["strict-transport-security"] = "max-age=31536000"

@@ -25,6 +25,8 @@ class Options:
     """The address that people open, where it is another than ``host`` and ``port``."""
     tls_certificate: str | None = None
     tls_key: str | None = None
+    report: str | None = None
+    """The file of the report that is shown to everybody."""
     idle: float = IDLE
     key: str = field(default="", repr=False)
     """What proves to the proxy that an address is told by the page; without it the page's own address counts."""

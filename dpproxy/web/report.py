@@ -2,11 +2,14 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -28,13 +31,19 @@ FROM dp.ledger WHERE kind <> 'reset' GROUP BY ceiling, what ORDER BY 4 DESC""",
 }
 """What a report is made of, by name; all of it is for administrators."""
 _UNIT = re.compile(r"KEY(?: ROW| \((?P<key>.*?)\)(?: REFERENCES (?P<of>.*?) \()?)", re.DOTALL)
+_QUOTED: Final = re.compile(r"""'[^']*'|"[^"]*\"""")
+_CALL: Final = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
+_NAME: Final = re.compile(r"\w+")
+PUBLIC: Final = "/transparency"
+PUBLISHED: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+"""What the published report may do: have its own style."""
 MOST_KINDS: Final = 100
 """Kinds of questions that are listed, those that cost most; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of question: what was counted or added up, and what it cost altogether."""
+    """A kind of question: which aggregates by which columns of which tables, and what it cost altogether."""
 
     what: str
     times: int
@@ -136,7 +145,7 @@ def _people(
     found: Mapping[str, Sequence[Record]],
 ) -> People:
     released = [one for one in found["released"] if one["ceiling"] == owner]
-    kinds = [Kind(str(one["what"]), _whole(one["times"]), _number(one["epsilon"])) for one in released]
+    kinds = _kinds(released, {str(one[name]) for one in found["policy"] for name in ("table", "column")})
     of = [one for one in found["grants"] if str(one["table"]) in tables]
     row = ceiling or {}
     return People(
@@ -154,6 +163,47 @@ def _people(
         min((str(one["first"])[:10] for one in released), default=None),
         max((str(one["last"])[:10] for one in released), default=None),
     )
+
+
+def _kinds(released: Sequence[Record], declared: Collection[str]) -> list[Kind]:
+    """The kinds of what was released, the dearest first."""
+    times, epsilon = Counter[str](), Counter[str]()
+    for one in released:
+        what = kind_of(str(one["what"]), declared)
+        times[what] += _whole(one["times"])
+        epsilon[what] += _number(one["epsilon"])  # type: ignore[assignment]
+    return [Kind(what, times[what], cost) for what, cost in epsilon.most_common()]
+
+
+def kind_of(what: str, declared: Collection[str]) -> str:
+    """What a charge was for without anything that an analyst has written: names of the policy and of functions alone.
+
+    >>> kind_of("sum(case when age = 33 then cost end), count(*) by ward on visits", {"ward", "cost", "visits"})
+    'sum, count by ward on visits'
+    """
+    if what.startswith("protected view "):
+        return what
+    return "; ".join(dict.fromkeys(_kind_of_part(part, declared) for part in what.split("; ")))
+
+
+def _kind_of_part(part: str, declared: Collection[str]) -> str:
+    head, _, tables = part.rpartition(" on ")
+    calls, by, keys = head.rpartition(" by ")
+    if not by or keys.count(")") > keys.count("("):  # it stands inside a call
+        calls, keys = head, ""
+    functions = ", ".join(dict.fromkeys(_CALL.findall(_outside(calls)))) or "keys"
+    columns, names = (", ".join(n for n in _NAME.findall(text) if n in declared) for text in (keys, tables))
+    return f"{functions}{f' by {columns}' if columns else ''} on {names or 'public rows'}"
+
+
+def _outside(calls: str) -> str:
+    """Calls without what stands in their parentheses."""
+    kept, depth = "", 0
+    for mark in _QUOTED.sub("", calls):
+        depth -= mark == ")"
+        kept += mark * (depth == 0)
+        depth += mark == "("
+    return kept
 
 
 def _roles(grants: Iterable[Record], privilege: str) -> tuple[str, ...]:
@@ -187,5 +237,18 @@ async def report_page(request: Request, login: Login) -> Response:
 
 
 def routes(site: Site) -> list[Route]:
-    """The address of the report."""
-    return [site.page("/report", refusing(report_page))]
+    """The addresses of the report: the one that is made now, and the one that administrators have published."""
+
+    def published(_request: Request) -> Response:
+        """The file as it is, for everybody; nothing in it can run."""
+        try:
+            text = Path(site.options.report or "").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise HTTPException(404, "No report is published here.") from None
+        headers = {"content-security-policy": PUBLISHED, "cache-control": "no-cache"}
+        return Response(text, media_type="text/html", headers=headers)
+
+    return [
+        site.page("/report", refusing(report_page)),
+        Route(PUBLIC, published, methods=["GET"], name="transparency"),
+    ]

@@ -37,6 +37,7 @@ MENU: Final = (
     ("/views", "Views"),
     ("/audit", "Audit"),
     ("/report", "Report"),
+    ("/health", "Health"),
 )
 """What administrators see beside the pages of analysts."""
 STATIC: Final = {
@@ -140,9 +141,14 @@ class Site:
         if self.login_of(request) is not None:
             return gone("/")
         ended = "ended" in request.query_params
-        return html(
-            "login.html", None, several=self.options.database is None, refused=None, user="", ended=ended
-        )
+        return self._door(ended=ended)
+
+    def _door(
+        self, status: int = 200, *, refused: Refused | None = None, user: str = "", ended: bool = False
+    ) -> Response:
+        several, is_public = self.options.database is None, self.options.report is not None
+        said = {"refused": refused, "user": user, "ended": ended}
+        return html("login.html", None, status, several=several, is_public=is_public, **said)
 
     async def log_in(self, request: Request) -> Response:
         """Begin a login: with a new secret, whatever the browser sent."""
@@ -155,8 +161,7 @@ class Site:
         login = await self.logins.begin(user, form.get("password", ""), database, address)
         if isinstance(login, Refused):
             _LOG.warning("page: login failed: user %r, from %s", user[:63], address)
-            several = self.options.database is None
-            return html("login.html", None, 401, several=several, refused=login, user=user, ended=False)
+            return self._door(401, refused=login, user=user)
         response = gone("/")
         response.set_cookie(
             self.cookie, login.name, path="/", secure=self.options.is_secure, httponly=True, samesite="strict"

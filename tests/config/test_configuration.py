@@ -120,6 +120,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "metrics.port": "9187",
         "web.listen": "0.0.0.0:8080",
         "web.url": "https://ask.example.org",
+        "web.report": "r",
     }
     assert samples.keys() == {key.dotted for key in KEYS}
     used = [key for key in KEYS if key.section != "data.NAME" or key.name == "path"]
@@ -130,6 +131,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
     assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
     assert (config.audit_days, config.log_format, config.metrics_port) == (90, "json", 9187)
     assert (config.page, config.page_url) == (("0.0.0.0", 8080), "https://ask.example.org")
+    assert config.page_report == tmp_path / "r"
     assert (config.root, config.users, config.data.path) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")
     assert (config.tls_certificate, config.tls_key) == (tmp_path / "c", tmp_path / "k")
     assert config.policy_files == (tmp_path / "a.sql",)

@@ -21,6 +21,7 @@ DDL = (
     """CREATE TABLE visits AS SELECT CAST(i % 80 AS INTEGER) AS age, ['a', 'b', 'c'][1 + i % 3] AS ward,
       CAST(i % 50 AS INTEGER) AS cost FROM range(2000) AS r(i)""",
     "CREATE TABLE wards AS SELECT unnest(['a', 'b', 'c']) AS ward, unnest([1, 2, 3]) AS floor",
+    "CREATE TABLE secrets AS SELECT 1 AS a, 2 AS b",
     'CREATE TABLE "<script>alert(1)</script>" AS SELECT \'<b>x</b>\' AS "<i>y</i>"',
 )
 POLICY = """

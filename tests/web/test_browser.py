@@ -26,9 +26,9 @@ SWITCHES = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 PICTURES = os.environ.get("WEB_PICTURES")
-BY_EDUCATION = """\
-SELECT education, count(*) AS people, avg(hours_per_week) AS hours
-FROM adult WHERE age >= 30 GROUP BY education"""
+BY_RELATIONSHIP = """\
+SELECT relationship, count(*) AS people, avg(hours_per_week) AS hours
+FROM adult WHERE age >= 30 GROUP BY relationship"""
 AXE = Axe()
 PATHS = ("/", "/tables", "/history")
 ADMINISTRATION = (
@@ -40,6 +40,7 @@ ADMINISTRATION = (
     "/policy?table=adult",
     "/views",
     "/audit",
+    "/health",
     "/report",
 )
 BY_AGE = "SELECT age, count(*) AS people FROM adult WHERE age BETWEEN 20 AND 60 GROUP BY age ORDER BY age"
@@ -112,17 +113,17 @@ def test_a_login(tab: Page):
 
 def test_a_question_with_its_price(tab: Page):
     log_in(tab)
-    tab.fill("#statement", BY_EDUCATION)
+    tab.fill("#statement", BY_RELATIONSHIP)
     tab.wait_for_selector(".price")
     assert "ε 0.1" in tab.inner_text("#price")
     picture(tab, "price")
     tab.keyboard.press("Control+Enter")
     tab.wait_for_selector(".answer")
-    assert tab.locator(".chart .bar").count() == 32
-    assert tab.locator("tbody tr").count() == 16
+    assert tab.locator(".chart .bar").count() == 12
+    assert tab.locator("tbody tr").count() == 6
     picture(tab, "answer")
     tab.click("text=Ask >> nth=0")
-    tab.fill("#statement", BY_EDUCATION.replace("people", "n"))
+    tab.fill("#statement", BY_RELATIONSHIP.replace("people", "n"))
     tab.wait_for_selector(".price.free")
     tab.fill("#statement", BY_AGE)
     tab.wait_for_selector(".price:not(.free)")
@@ -180,6 +181,9 @@ def test_a_change_of_the_policy(tab: Page):
     tab.click("nav >> text=Budgets")
     assert "left of 30" in tab.inner_text("main")
     picture(tab, "budgets")
+    tab.click("nav >> text=Users")
+    tab.click(f"section:has(h2:text-is('{demo.ANALYST}')) summary")
+    picture(tab, "users")
 
 
 def test_the_report(tab: Page):
@@ -244,8 +248,20 @@ def test_the_first_page_is_small_and_quick(tab: Page):
     tab.goto("/login")
     tab.wait_for_load_state("networkidle")
     assert sum(sizes) < 100_000
-    timing = tab.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-    assert timing < 1000
+    taken = []
+    for _ in range(6):  # the quickest: the machine may have other work
+        tab.reload()
+        taken.append(tab.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"))
+    assert min(taken) < 100
+
+
+def test_the_report_is_printed(tab: Page):
+    log_in(tab, demo.ADMINISTRATOR)
+    tab.goto("/report")
+    assert tab.pdf().startswith(b"%PDF")
+    tab.emulate_media(media="print")
+    assert not tab.is_visible("header")
+    assert tab.is_visible("text=How it works")
 
 
 @pytest.mark.parametrize(
@@ -258,7 +274,7 @@ def test_axe_has_nothing_to_say(tab: Page, user: str, paths: tuple[str, ...]):
     for path in paths:
         tab.goto(path)
         said += problems(tab)
-    for statement in (BY_EDUCATION, BY_AGE, "SELECT age FROM adult") if paths is PATHS else ():
+    for statement in (BY_RELATIONSHIP, BY_AGE, "SELECT age FROM adult") if paths is PATHS else ():
         tab.goto("/")
         tab.fill("#statement", statement)
         tab.click("#run")

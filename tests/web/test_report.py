@@ -1,9 +1,13 @@
 """The report: what it says, and to whom."""
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
-from dpproxy.web.report import MOST_KINDS, as_html, percent, report, sureness
-from tests.web.pages import BY_WARD, Site
+import pytest
+
+from dpproxy.web.report import MOST_KINDS, as_html, kind_of, percent, report, sureness
+from tests.web.pages import BY_WARD, Site, site
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 FOUND: dict[str, list[dict[str, object]]] = {
@@ -70,7 +74,8 @@ def test_names_are_never_markup():
 
 
 def test_long_lists_are_counted():
-    many = [{**FOUND["released"][0], "what": str(n), "times": 1} for n in range(MOST_KINDS + 3)]
+    view = "protected view v{} by auto"
+    many = [{**FOUND["released"][0], "what": view.format(n), "times": 1} for n in range(MOST_KINDS + 3)]
     [people, _] = report({**FOUND, "released": many}, AT).people
     assert (len(people.kinds), people.more, people.answers) == (MOST_KINDS, 3, MOST_KINDS + 3)
 
@@ -82,12 +87,72 @@ def test_it_is_for_administrators_and_names_nobody(shared: Site):
     root = shared.browser("root")
     shown = root.open("/report")
     assert "protected each single row, together in visits" in shown.words
-    assert "count(*) by ward on visits 1 0.1" in shown.words
+    assert "count by ward on visits 1 0.1" in shown.words
     assert "ann" not in shown.words.split()
     filed = root.send("GET", "/report?file=1")
     assert filed.headers["content-disposition"].startswith("attachment")
     assert "<style>" in filed.text
     assert root.token not in filed.text
+
+
+DECLARED = {"visits", "ward", "age", "cost"}
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        ("count(*) on visits", "count on visits"),
+        ("percentile_cont(0.5) within group (order by age) by ward on visits", "percentile_cont by ward on visits"),
+        ("avg((cost + (3*age)) * 2), max(x) by secret, date_trunc('month', age) on visits, public rows",
+         "avg, max by age on visits"),
+        ("keys by age on visits; count(distinct lower('...')) on visits", "keys by age on visits; count on visits"),
+        ('sum("x) smith(") by "smith" on visits', "sum on visits"),
+        ("sum(case when age = 33 then 1 end) on public rows", "sum on public rows"),
+        ("protected view v by mdav", "protected view v by mdav"),
+    ],
+)  # fmt: skip
+def test_a_kind_has_nothing_that_an_analyst_has_written(what: str, kind: str):
+    assert kind_of(what, DECLARED) == kind
+
+
+def test_kinds_are_added_up():
+    what = "sum(case when cost = {} then 1 end) on visits"
+    known = [{"table": "visits", "column": "cost", "declaration": "DOMAIN BETWEEN 0 AND 90"}]
+    released = [{**FOUND["released"][0], "what": what.format(n), "times": "2"} for n in (17, 18)]
+    [people, _] = report({**FOUND, "policy": [*FOUND["policy"], *known], "released": released}, AT).people
+    assert [(one.what, one.times, one.epsilon) for one in people.kinds] == [("sum on visits", 4, 1.0)]
+
+
+def test_constants_of_questions_do_not_leave_with_the_report(shared: Site):
+    shared.browser("bob").ask(
+        "SELECT sum(CASE WHEN age = 77 THEN 1 ELSE 0 END) AS john FROM visits WHERE cost < 43"
+    )
+    root = shared.browser("root")
+    assert "77" in root.open("/spending").words
+    text = root.open("/report?file=1").words
+    assert "sum on visits" in text
+    assert not {"77", "43", "john", "bob"} & set(re.findall(r"\w+", text))
+
+
+def test_a_published_report_is_for_everybody(tmp_path: Path):
+    file = tmp_path / "public.html"
+    with site(tmp_path / "home", report=str(file)) as found:
+        nobody = found.browser()
+        assert "/transparency" in nobody.open("/login").text
+        assert nobody.send("GET", "/transparency").status == 404
+        file.write_text("<h1>What is released</h1><script>alert(1)</script>")
+        shown = nobody.send("GET", "/transparency")
+        assert (shown.status, shown.words) == (200, "What is released alert(1)")
+        assert "script-src" not in shown.headers["content-security-policy"]
+        assert shown.headers["content-security-policy"].startswith("default-src 'none'")
+        assert not nobody.cookies
+        file.unlink()
+        assert nobody.send("GET", "/transparency").status == 404
+
+
+def test_nothing_is_published_by_itself(shared: Site):
+    assert shared.browser().send("GET", "/transparency").status == 404
+    assert "/transparency" not in shared.browser().open("/login").text
 
 
 def test_views_without_a_finite_loss_are_outside_the_bars():

@@ -87,7 +87,9 @@ def test_nobody_sees_what_others_ask(shared: Site):
     assert ann.at == "/answers/1"
     for path in ("/answers/1", "/answers/1.csv"):
         assert bob.send("GET", path).status == 404
-    assert "Nothing was asked yet" in bob.open("/history").words
+    theirs = bob.open("/history").words
+    assert "Nothing was asked yet" in theirs
+    assert "Earlier sessions" not in theirs
     again = shared.browser("ann")
     assert again.send("GET", "/answers/1").status == 404
 
