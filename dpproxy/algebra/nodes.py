@@ -459,9 +459,12 @@ class Sets(Node):
     entries: tuple["Expr | Sets", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Select(Node):
-    """One SELECT, clause by clause. ``group`` has expressions, places in the list, or sets."""
+    """One SELECT, clause by clause. ``group`` has expressions, places in the list, or sets.
+
+    Without slots, for its text is kept with it.
+    """
 
     items: tuple[Expr, ...] = ()
     source: Item | None = None
@@ -477,7 +480,7 @@ class Select(Node):
     distinct_on: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Combined(Node):
     """Two queries as one; ``operator`` is ``UNION``, ``INTERSECT`` or ``EXCEPT``, with ``ALL`` or without."""
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from math import prod
 from typing import Literal, Protocol, runtime_checkable
 
@@ -218,7 +217,7 @@ class Payer:
 class PublicPlan:
     """A statement over public tables: run as it is, exact and free."""
 
-    sql: str
+    query: nodes.Query
     outputs: tuple[Output, ...]
     exact: tuple[str, ...] = ()
     """Protected tables that it reads without noise: each answer is recorded before it is given."""
@@ -285,17 +284,17 @@ PREPARED = "dpproxy_prepared"
 class PreparedTable:
     """A derived table that is built once for a data version and a policy: its name follows from these.
 
-    ``sql`` is the query that gives its rows; it takes the truncation secret as parameter 1 where ``truncated``.
+    ``query`` gives its rows; it takes the truncation secret as parameter 1 where ``truncated``.
     """
 
     name: str
-    table: str
+    table: str = field(compare=False)
     """The table it is of."""
-    sql: str
-    truncated: bool
+    query: nodes.Query = field(compare=False)
+    truncated: bool = field(compare=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
 
@@ -341,7 +340,7 @@ class Part:
     most: int = 0
     """The most such groups that an answer can have; how many there are nobody knows."""
 
-    @cached_property
+    @property
     def exact(self) -> str:
         """The query as DuckDB's SQL."""
         return printing.text(self.query)
@@ -412,7 +411,7 @@ class Plan:
     label: str
     policy_version: int
     data_version: int
-    publics: tuple[str, ...] = ()
+    publics: tuple[nodes.Query, ...] = ()
     empty: bool = False
     """True for LIMIT 0: the answer has no rows and is free."""
     solved: str = ""

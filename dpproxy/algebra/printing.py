@@ -9,7 +9,19 @@ from dpproxy.sql.quoting import literal, quoted
 
 
 def text(node: Node) -> str:
-    """The node as DuckDB's SQL. Raises ``Looked`` where a number is in it that nobody may look at."""
+    """The node as DuckDB's SQL; a query's is written once. Raises ``Looked`` for a number that nobody may look at."""
+    if not isinstance(node, nodes.Query):
+        return _text(node)
+    kept: str | None = vars(node).get(_KEPT)
+    if kept is None:
+        kept = vars(node)[_KEPT] = _text(node)
+    return kept
+
+
+_KEPT: Final = "text"
+
+
+def _text(node: Node) -> str:
     return _PRINTERS[type(node)](node)
 
 
@@ -19,7 +31,7 @@ def name(given: str) -> str:
 
 
 def _joined(parts: Iterable[Node], between: str = ", ") -> str:
-    return between.join([text(part) for part in parts])
+    return between.join([_text(part) for part in parts])
 
 
 def _column(node: nodes.Column) -> str:
@@ -31,18 +43,18 @@ def _hole(node: nodes.Hole) -> str:
 
 
 def _negative(node: nodes.Negative) -> str:
-    value = text(node.value)
+    value = _text(node.value)
     return f"- {value}" if value.startswith("-") else f"-{value}"
 
 
 def _case(node: nodes.Case) -> str:
-    branches = "".join([f" WHEN {text(when)} THEN {text(then)}" for when, then in node.branches])
-    default = "" if node.default is None else f" ELSE {text(node.default)}"
+    branches = "".join([f" WHEN {_text(when)} THEN {_text(then)}" for when, then in node.branches])
+    default = "" if node.default is None else f" ELSE {_text(node.default)}"
     return f"CASE{branches}{default} END"
 
 
 def _cast(node: nodes.Cast) -> str:
-    return f"{'TRY_CAST' if node.tries else 'CAST'}({text(node.value)} AS {node.type})"
+    return f"{'TRY_CAST' if node.tries else 'CAST'}({_text(node.value)} AS {node.type})"
 
 
 def _order(order: Iterable[Ordered]) -> str:
@@ -51,13 +63,13 @@ def _order(order: Iterable[Ordered]) -> str:
 
 def _ordered(node: Ordered) -> str:
     nulls = " NULLS FIRST" if node.nulls_first else ""
-    return f"{text(node.value)} {'DESC' if node.descending else 'ASC'}{nulls}"
+    return f"{_text(node.value)} {'DESC' if node.descending else 'ASC'}{nulls}"
 
 
 def _call(node: nodes.Call) -> str:
     distinct = "DISTINCT " if node.distinct else ""
     order = f" ORDER BY {_order(node.order)}" if node.order else ""
-    where = "" if node.where is None else f" FILTER(WHERE {text(node.where)})"
+    where = "" if node.where is None else f" FILTER(WHERE {_text(node.where)})"
     return f"{node.name.upper()}({distinct}{_joined(node.arguments)}{order}){where}"
 
 
@@ -65,11 +77,11 @@ def _window(node: nodes.Window) -> str:
     clauses = [f"PARTITION BY {_joined(node.partition)}"] if node.partition else []
     clauses += [f"ORDER BY {_order(node.order)}"] if node.order else []
     clauses += [node.frame] if node.frame else []
-    return f"{text(node.call)} OVER ({' '.join(clauses)})"
+    return f"{_text(node.call)} OVER ({' '.join(clauses)})"
 
 
 def _formula(node: nodes.Formula) -> str:
-    values = [*map(text, node.values), ""]
+    values = [*map(_text, node.values), ""]
     return "".join([part for pair in zip(node.pieces, values, strict=True) for part in pair])
 
 
@@ -84,7 +96,7 @@ def _table(node: nodes.Table) -> str:
 
 def _subquery(node: nodes.Subquery) -> str:
     lateral = "LATERAL " if node.lateral else ""
-    return f"{lateral}({text(node.query)}){_alias(node.alias, node.columns)}"
+    return f"{lateral}({_text(node.query)}){_alias(node.alias, node.columns)}"
 
 
 def _values(node: nodes.Values) -> str:
@@ -94,13 +106,13 @@ def _values(node: nodes.Values) -> str:
 
 def _function(node: nodes.Function) -> str:
     lateral = "LATERAL " if node.lateral else ""
-    return f"{lateral}{text(node.call)}{_alias(node.alias, node.columns)}"
+    return f"{lateral}{_text(node.call)}{_alias(node.alias, node.columns)}"
 
 
 def _join(node: nodes.Join) -> str:
     kind = f"{node.kind} " if node.kind else ""
-    on = "" if node.on is None else f" ON {text(node.on)}"
-    return f" {kind}JOIN {text(node.item)}{on}"
+    on = "" if node.on is None else f" ON {_text(node.on)}"
+    return f" {kind}JOIN {_text(node.item)}{on}"
 
 
 def _select(node: nodes.Select) -> str:
@@ -108,24 +120,24 @@ def _select(node: nodes.Select) -> str:
     on = f" ON ({_joined(node.distinct_on)})" if node.distinct_on else ""
     parts = [f"SELECT{distinct}{on}"]
     parts += [f" {_joined(node.items)}"] if node.items else []
-    parts += [f" FROM {text(node.source)}"] if node.source is not None else []
-    parts += map(text, node.joins)
-    parts += [f" WHERE {text(node.where)}"] if node.where is not None else []
+    parts += [f" FROM {_text(node.source)}"] if node.source is not None else []
+    parts += map(_text, node.joins)
+    parts += [f" WHERE {_text(node.where)}"] if node.where is not None else []
     parts += [f" GROUP BY {_joined(node.group)}"] if node.group else []
-    parts += [f" HAVING {text(node.having)}"] if node.having is not None else []
-    parts += [f" QUALIFY {text(node.qualify)}"] if node.qualify is not None else []
+    parts += [f" HAVING {_text(node.having)}"] if node.having is not None else []
+    parts += [f" QUALIFY {_text(node.qualify)}"] if node.qualify is not None else []
     return "".join(parts) + _ending(node)
 
 
 def _ending(node: nodes.Select | nodes.Combined) -> str:
     order = f" ORDER BY {_order(node.order)}" if node.order else ""
-    limit = f" LIMIT {text(node.limit)}" if node.limit is not None else ""
-    offset = f" OFFSET {text(node.offset)}" if node.offset is not None else ""
+    limit = f" LIMIT {_text(node.limit)}" if node.limit is not None else ""
+    offset = f" OFFSET {_text(node.offset)}" if node.offset is not None else ""
     return f"{order}{limit}{offset}"
 
 
 def _combined(node: nodes.Combined) -> str:
-    return f"{text(node.left)} {node.operator} {text(node.right)}{_ending(node)}"
+    return f"{_text(node.left)} {node.operator} {_text(node.right)}{_ending(node)}"
 
 
 _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
@@ -137,26 +149,26 @@ _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
     nodes.Hole: _hole,
     nodes.Text: lambda node: literal(node.value),
     nodes.Parameter: lambda node: f"${node.number}",
-    nodes.Paren: lambda node: f"({text(node.value)})",
+    nodes.Paren: lambda node: f"({_text(node.value)})",
     nodes.Negative: _negative,
-    nodes.Binary: lambda node: f"{text(node.left)} {node.operator} {text(node.right)}",
+    nodes.Binary: lambda node: f"{_text(node.left)} {node.operator} {_text(node.right)}",
     nodes.And: lambda node: _joined(node.conditions, " AND "),
     nodes.Or: lambda node: _joined(node.conditions, " OR "),
-    nodes.Not: lambda node: f"NOT {text(node.value)}",
-    nodes.IsNull: lambda node: f"{text(node.value)} IS NULL",
+    nodes.Not: lambda node: f"NOT {_text(node.value)}",
+    nodes.IsNull: lambda node: f"{_text(node.value)} IS NULL",
     nodes.Case: _case,
     nodes.Cast: _cast,
-    nodes.InList: lambda node: f"{text(node.value)} IN ({_joined(node.among)})",
-    nodes.InQuery: lambda node: f"{text(node.value)} IN ({text(node.query)})",
-    nodes.Exists: lambda node: f"EXISTS({text(node.query)})",
-    nodes.Scalar: lambda node: f"({text(node.query)})",
+    nodes.InList: lambda node: f"{_text(node.value)} IN ({_joined(node.among)})",
+    nodes.InQuery: lambda node: f"{_text(node.value)} IN ({_text(node.query)})",
+    nodes.Exists: lambda node: f"EXISTS({_text(node.query)})",
+    nodes.Scalar: lambda node: f"({_text(node.query)})",
     nodes.Ordered: _ordered,
     nodes.Call: _call,
     nodes.Window: _window,
     nodes.Array: lambda node: f"[{_joined(node.values)}]",
     nodes.Tuple: lambda node: f"({_joined(node.values)})",
     nodes.Formula: _formula,
-    nodes.Named: lambda node: f"{text(node.value)} AS {name(node.name)}",
+    nodes.Named: lambda node: f"{_text(node.value)} AS {name(node.name)}",
     nodes.Table: _table,
     nodes.Release: lambda node: node.alias,
     nodes.Subquery: _subquery,

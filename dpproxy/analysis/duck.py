@@ -4,28 +4,34 @@ import threading
 from collections.abc import Iterable
 from datetime import date, datetime
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from dpproxy.algebra import printing
 from dpproxy.algebra.nodes import (
     Array,
+    Bare,
     Binary,
     Call,
     Case,
     Cast,
     Column,
     Expr,
+    Item,
     Named,
     Negative,
     Node,
     Null,
     Number,
+    Ordered,
     Paren,
+    Query,
+    Select,
+    Star,
+    Subquery,
     Text,
     Truth,
 )  # fmt: skip
@@ -154,6 +160,26 @@ def named(expression: Expr, name: str) -> Named:
     return Named(expression, name)
 
 
+def count_star() -> Call:
+    """``count(*)``."""
+    return Call("count", (Star(),))
+
+
+def all_of(query: Query, most: int | None = None) -> Select:
+    """``SELECT * FROM (query) LIMIT most``."""
+    return Select((Star(),), Subquery(query), limit=None if most is None else integer(most))
+
+
+BY_ALL: Final = (Ordered(Column(Bare("ALL"))),)
+"""The order of all columns, one after the other."""
+
+
+def distinct(source: Item, columns: Iterable[str], most: int) -> Select:
+    """The values that columns have together, in their order, NULL last."""
+    shown = tuple(map(column, columns))
+    return Select(shown, source, order=BY_ALL, limit=integer(most), distinct=True)
+
+
 def bare(expression: Expr) -> Expr:
     """Without parentheses around it."""
     while isinstance(expression, Paren):
@@ -175,9 +201,3 @@ def words(tree: exp.Expr) -> str:
     if generator is None:
         generator = _GENERATORS.postgres = Dialect.get_or_raise("postgres").generator()
     return str(generator.generate(tree, copy=False))
-
-
-@lru_cache(maxsize=32)
-def parsed(sql: str) -> exp.Expr:
-    """Our own text as a tree, which is shared: nobody changes it."""
-    return sqlglot.parse_one(sql, read="duckdb")

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, PreparedTable, PublicPlan
+from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
 from dpproxy.backends.duckdb_types import column_type
@@ -108,15 +107,6 @@ class DuckDB:
             "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [PREPARED]
         ).fetchall()
         return {name for (name,) in listed}
-
-    prepares = True
-
-    def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
-        """Whatever is planned is in the engine's own words."""
-
-    def shown(self, sql: str) -> str:
-        """A statement of ours as the engine with the data reads it."""
-        return sql
 
     def schema(self) -> Schema:
         """Tables, columns and views of the schema ``main``, from the DDL alone.
@@ -238,8 +228,8 @@ class DuckDB:
         finally:
             cursor.close()
 
-    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
-        """Rows of a statement over public tables and views, in the engine's types, ``plan.portion`` at a time.
+    def run_portions(self, sql: str, portion: int, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, ``portion`` at a time.
 
         They are made as they are taken; only the engine's own time is limited. Raises as ``run_public``.
         """
@@ -254,14 +244,14 @@ class DuckDB:
                 left -= time.monotonic() - begun
 
         with closing(self._connection.cursor()) as cursor:
-            rows = timed(lambda cursor: cursor.sql(plan.sql).to_arrow_reader(plan.portion))
+            rows = timed(lambda cursor: cursor.sql(sql).to_arrow_reader(portion))
             with rows:  # which keeps the cursor's statement open
                 while (batch := timed(lambda _: next(rows, None))) is not None:
                     yield pa.Table.from_batches([batch])
 
-    def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
+    def run_public(self, sql: str, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables. Raises class 22 for what the analyst's own arithmetic does."""
-        return self._public(session, lambda cursor: cursor.execute(plan.sql).fetchall())
+        return self._public(session, lambda cursor: cursor.execute(sql).fetchall())
 
     def run_open(self, sql: str, session: str) -> pa.Table:
         """A statement over public tables as a table, to be joined with what was released."""

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from itertools import count
 
-from dpproxy.algebra.plan import PublicPlan
+from dpproxy.algebra import nodes, printing
 from dpproxy.backends.asker import asked_by, asker, unpaid
 from dpproxy.backends.failures import failure
 from dpproxy.backends.source import Source
@@ -33,9 +33,9 @@ class Facts:
         """By session that waits: the session of ours that asks for it."""
         self._epoch = backend.epoch
 
-    def __call__(self, sql: str) -> Rows:
+    def __call__(self, query: nodes.Query) -> Rows:
         """The rows of one statement."""
-        epoch = self._backend.epoch
+        sql, epoch = printing.text(query), self._backend.epoch
         with self._lock:
             if epoch != self._epoch:
                 self._epoch = epoch
@@ -43,7 +43,7 @@ class Facts:
             kept = self._kept.get(sql)
         if kept is not None:
             return kept
-        rows = self._asked(sql, PLANNER)
+        rows = self._asked(query, PLANNER)
         with self._lock:
             if epoch == self._epoch == self._backend.epoch:  # a table that changed meanwhile may hold others
                 self._kept[sql] = rows
@@ -51,11 +51,11 @@ class Facts:
                 self._kept.popitem(last=False)
         return rows
 
-    def passing(self, sql: str) -> Rows:
+    def passing(self, query: nodes.Query) -> Rows:
         """The same of tables that are read exactly, which may be somebody's: nothing is kept of it."""
-        return self._asked(sql, "exact ")
+        return self._asked(query, "exact ")
 
-    def _asked(self, sql: str, kind: str) -> Rows:
+    def _asked(self, query: nodes.Query, kind: str) -> Rows:
         session, client = f"{kind}{next(self._numbers)}", asker()
         is_late = threading.Event()
 
@@ -69,7 +69,7 @@ class Facts:
         watch.start()
         try:
             with asked_by(session):
-                rows: Rows = tuple(self._backend.run_public(PublicPlan(sql, ()), session))  # type: ignore[arg-type]
+                rows: Rows = tuple(self._backend.run_public(query, session))  # type: ignore[arg-type]
         except Cancelled:
             raise (failure("public too long") if is_late.is_set() else failure("cancelled")) from None
         finally:

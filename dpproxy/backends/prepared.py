@@ -154,7 +154,7 @@ class PreparedTables:
     def _make(self, table: PreparedTable) -> None:
         given = {"1": self._secret.hex()} if table.truncated else {}
         try:
-            self._backend.build(table.name, table.sql, given, SESSION, self._closed.is_set)
+            self._backend.build(table.name, table.query, given, SESSION, self._closed.is_set)
         except Cancelled:
             raise
         except Internal as error:

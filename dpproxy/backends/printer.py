@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
-from dpproxy.algebra import bridge, nodes
+from dpproxy.algebra import nodes
 from dpproxy.backends.dialect import Dialect, Kind, Value, unanswered
-from dpproxy.values.errors import Internal
 
 LONGEST_NAME = 63
 """Bytes of a name: some engines cut longer ones, and two could become one."""
@@ -67,16 +66,6 @@ class _Relation:
 class _Scope:
     relations: list[_Relation] = field(default_factory=list)
     outer: "_Scope | None" = None
-
-
-def read(sql: str) -> nodes.Query:
-    """A statement of ours as nodes. Raises ``Unsupported`` for what no engine but ours has a row for."""
-    try:
-        return bridge.read(sql)
-    except Internal:
-        raise unanswered("this construct") from None
-    except RecursionError:
-        raise unanswered("a statement nested so deeply") from None
 
 
 def statement(query: nodes.Node, dialect: Dialect, tables: Tables) -> Statement:

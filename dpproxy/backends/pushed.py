@@ -8,7 +8,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Protocol
@@ -16,14 +16,14 @@ from typing import Protocol
 import duckdb
 import pyarrow as pa
 
-from dpproxy.algebra import bridge, nodes, printing
-from dpproxy.algebra.plan import PREPARED, PreparedTable, PublicPlan
+from dpproxy.algebra import nodes, printing
+from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.asker import asked_by, unpaid
 from dpproxy.backends.dialect import Dialect, Value, unanswered
 from dpproxy.backends.duckdb import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, TableGone, failure
-from dpproxy.backends.printer import Statement, read, statement
+from dpproxy.backends.printer import Statement, statement
 from dpproxy.backends.pushed_prepared import Keeper, Kept
 from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.source import Source
@@ -127,22 +127,21 @@ class Pushed:
         """
         if self._kept is not None:
             self._kept.know_all(prepares)
-        sql = printing.text(query)
-        known = self._texts.get(sql)
+        known = self._texts.get(printing.text(query))
         if known is None:
             if not self._is_local(query):
-                self._pushed(query, sql)
+                self._pushed(query)
         elif self._server.locks:
             self._ask(known[1])
 
-    def shown(self, sql: str) -> str:
-        """A statement of ours as the server reads it; what the local engine answers stays as it is."""
-        query = self._public(sql)
-        return sql if query is None else query.sql
+    def shown(self, query: nodes.Query) -> str:
+        """The text of a statement, as the server reads it or as the local engine does."""
+        known = self._public(query)
+        return printing.text(query) if known is None else known.sql
 
     def run(
         self,
-        sql: str,
+        query: nodes.Query,
         parameters: Mapping[str, object],
         session: str,
         *,
@@ -152,30 +151,30 @@ class Pushed:
         epoch: int = 0,
     ) -> Exact[pa.Table]:
         """Run one statement of ours over protected tables."""
-        query = self._answered_there(sql)
-        if query is None:
-            return self._local.run(sql, parameters, session, few=few, select=select, cancelled=cancelled)
-        types = types_of(query.columns, few)
-        values = [parameters[number] for number in query.parameters]
+        known = self._answered_there(query)
+        if known is None:
+            return self._local.run(query, parameters, session, few=few, select=select, cancelled=cancelled)
+        types = types_of(known.columns, few)
+        values = [parameters[number] for number in known.parameters]
         order = Order(
-            query.sql, values, types, session, self._server.limit,
-            charged=True, few=few is not None, facts=self._facts_of(query, epoch), cancelled=cancelled,
+            known.sql, values, types, session, self._server.limit,
+            charged=True, few=few is not None, facts=self._facts_of(known, epoch), cancelled=cancelled,
         )  # fmt: skip
         try:
             return self._answered(order, types, select)
         except TableGone:
-            if not self._built_again(sql, session, cancelled):
+            if not self._built_again(query, session, cancelled):
                 raise
             return self._answered(order, types, select)
         except FactsChanged:
             self._forget(epoch)
             raise
 
-    def _built_again(self, sql: str, session: str, cancelled: Callable[[], bool]) -> bool:
+    def _built_again(self, query: nodes.Query, session: str, cancelled: Callable[[], bool]) -> bool:
         """Have the prepared tables there that somebody else has dropped; no row was read without them."""
         if self._kept is None:
             return False
-        names = self._kept.read(read(sql))
+        names = self._kept.read(query)
         for name in names:
             self._kept.build(name, session, cancelled)
         return bool(names)
@@ -189,54 +188,52 @@ class Pushed:
     def build(
         self,
         name: str,
-        sql: str | None,
+        query: nodes.Query | None,
         parameters: Mapping[str, object],
         session: str,
         cancelled: Callable[[], bool],
     ) -> None:
         """Make a prepared table; drop one, or the rows of a protected view."""
-        if sql is None:
+        if query is None:
             self._local.build(name, None, parameters, session, cancelled)
         if self._kept is None:
             return
-        if sql is None:
+        if query is None:
             self._kept.drop(name, session)
         else:
-            self._kept.know(name, sql)
+            self._kept.know(name, query)
             self._kept.build(name, session, cancelled)
 
-    def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
+    def run_public(self, query: nodes.Query, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""
-        query = self._public(plan.sql)
-        if query is None:
-            if session.startswith(PLANNER) and not self._is_local(
-                read(plan.sql)
-            ):  # it could not be asked again
+        known = self._public(query)
+        if known is None:
+            if session.startswith(PLANNER) and not self._is_local(query):  # it could not be asked again
                 raise unanswered(
                     "what this statement needs to know of a public table", self._server.dialect.engine
                 )
-            with self._copied(plan.sql, session) as copied:
-                return self._local.run_public(replace(plan, sql=copied), session)
-        table = self._fact(query, session) if session.startswith(PLANNER) else self._whole(query, session)
-        return rows_of(table, query.columns)
+            with self._copied(query, session) as copied:
+                return self._local.run_public(copied, session)
+        table = self._fact(known, session) if session.startswith(PLANNER) else self._whole(known, session)
+        return rows_of(table, known.columns)
 
-    def run_open(self, sql: str, session: str) -> pa.Table:
+    def run_open(self, query: nodes.Query, session: str) -> pa.Table:
         """A statement over public tables as a table, to be joined with what was released."""
-        query = self._public(sql)
-        if query is None:
-            with self._copied(sql, session) as copied:
+        known = self._public(query)
+        if known is None:
+            with self._copied(query, session) as copied:
                 return self._local.run_open(copied, session)
-        return _bounded(types_of(query.columns), self._asked(query, session))
+        return _bounded(types_of(known.columns), self._asked(known, session))
 
-    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
-        """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
+    def run_portions(self, query: nodes.Query, portion: int, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, so many as they are taken."""
         with asked_by(session):
-            query = self._public(plan.sql)
-        if query is not None:
-            yield from self._asked(query, session)
+            known = self._public(query)
+        if known is not None:
+            yield from self._asked(known, session)
             return
-        with self._copied(plan.sql, session) as copied:
-            yield from self._local.run_portions(replace(plan, sql=copied), session)
+        with self._copied(query, session) as copied:
+            yield from self._local.run_portions(copied, portion, session)
 
     def load(self, name: str, path: Path, sql: str) -> None:
         """Have the rows of a protected view beside the data."""
@@ -309,20 +306,18 @@ class Pushed:
         tables = [table.path[:1] == (PREPARED,) for table in query.find_all(nodes.Table)]
         return bool(tables) and all(tables)
 
-    def _answered_there(self, sql: str) -> Statement | None:
+    def _answered_there(self, query: nodes.Query) -> Statement | None:
         """A statement for the server, None where the local engine answers it. Raises ``Unsupported``."""
-        known = self._texts.get(sql)
+        known = self._texts.get(printing.text(query))
         if known is not None:
             return known[0]
-        query = read(sql)
-        return None if self._is_local(query) else self._pushed(query, sql)
+        return None if self._is_local(query) else self._pushed(query)
 
-    def _pushed(self, query: nodes.Query, sql: str | None = None) -> Statement:
+    def _pushed(self, query: nodes.Query) -> Statement:
         """The statement for the server, which was asked whether it takes it. Raises ``Unsupported``."""
         known = self._printed(query)
         self._ask(known[1])
-        if sql is not None:
-            self._texts.put(sql, known)
+        self._texts.put(printing.text(query), known)
         return known[0]
 
     def _ask(self, checked: Statement) -> None:
@@ -336,10 +331,10 @@ class Pushed:
         found = statement(query, self._kept.dialect, self._kept.tables)
         return found, statement(query, self._kept.drafts, self._kept.tables)
 
-    def _public(self, sql: str) -> Statement | None:
+    def _public(self, query: nodes.Query) -> Statement | None:
         """The same of a statement over public tables; None where copies of them answer it."""
         try:
-            return self._answered_there(sql)
+            return self._answered_there(query)
         except Unsupported:
             return None
 
@@ -356,17 +351,21 @@ class Pushed:
         return pa.concat_tables([types_of(query.columns).empty_table(), *self._asked(query, session, facts)])
 
     @contextmanager
-    def _copied(self, sql: str, session: str) -> Iterator[str]:
+    def _copied(self, query: nodes.Query, session: str) -> Iterator[nodes.Query]:
         """The statement over copies of the tables that it reads, which are dropped afterwards."""
         names: dict[str, str] = {}
 
-        def copied(table: nodes.Table) -> nodes.Table | None:
-            if table.path[:1] == (PREPARED,) or self._server.tables("", table.name) is None:
+        def copied(node: nodes.Node) -> nodes.Table | None:
+            if not isinstance(node, nodes.Table) or node.path[:1] == (PREPARED,):
                 return None
-            name = names.setdefault(table.name, f"copy{next(self._numbers)}")
-            return nodes.Table(name, path=(PREPARED, "main"))
+            if self._server.tables("", node.name) is None:
+                return None
+            name = names.setdefault(node.name, f"copy{next(self._numbers)}")
+            return nodes.Table(name, node.alias or node.name, (PREPARED, "main"))
 
-        over = bridge.replaced(sql, copied)
+        over = query.transform(copied)
+        if not isinstance(over, nodes.Query):
+            raise AssertionError("a query stays one")  # noqa: TRY004 - a fault of ours
         try:
             for name, copy in names.items():
                 self._copy(name, copy, session)

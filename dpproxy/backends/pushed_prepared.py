@@ -11,7 +11,7 @@ from typing import Protocol
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.dialect import Dialect, Value
-from dpproxy.backends.printer import Statement, Tables, read, statement
+from dpproxy.backends.printer import Statement, Tables, statement
 
 NO_SECRET = "0" * 64
 """Stands for the truncation secret where no row is read."""
@@ -62,11 +62,10 @@ class Kept:
         tables = {t.name for t in query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)}
         return sorted(tables & self._builds.keys())
 
-    def know(self, name: str, sql: str) -> Build:
+    def know(self, name: str, query: nodes.Query) -> Build:
         """A table that statements may read. Raises ``Unsupported`` where the engine cannot compute it alike."""
         found = self._builds.get(name)
         if found is None:
-            query = read(sql)
             draft = query.transform(
                 lambda n: nodes.Text(NO_SECRET) if isinstance(n, nodes.Parameter) else None
             )
@@ -80,7 +79,7 @@ class Kept:
     def know_all(self, tables: Sequence[PreparedTable]) -> None:
         """The same of each."""
         for table in tables:
-            self.know(table.name, table.sql)
+            self.know(table.name, table.query)
 
     def build(self, name: str, session: str, cancelled: Callable[[], bool]) -> None:
         """Have a table there that is known."""

@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PreparedTable, PublicPlan
+from dpproxy.algebra import nodes, printing
+from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.child import Child, Keeper
 from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
@@ -100,9 +100,9 @@ class Remote:
     def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
         """Whatever is planned is in the engine's own words."""
 
-    def shown(self, sql: str) -> str:
-        """A statement of ours as the engine with the data reads it."""
-        return sql
+    def shown(self, query: nodes.Query) -> str:
+        """The text of a statement, as the engine with the data reads it."""
+        return printing.text(query)
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -118,7 +118,7 @@ class Remote:
 
     def run(
         self,
-        sql: str,
+        query: nodes.Query,
         parameters: Mapping[str, object],
         session: str,
         *,
@@ -129,28 +129,29 @@ class Remote:
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time. As ``DuckDB.run``, and within the limit."""
         given = [list(parameters.items()), None if few is None else list(few), select is not None]
-        _, table = self._ask("run", (sql, *given), session, self._limit, cancelled, select)
+        _, table = self._ask("run", (printing.text(query), *given), session, self._limit, cancelled, select)
         return Exact(table)
 
     def build(
         self,
         name: str,
-        sql: str | None,
+        query: nodes.Query | None,
         parameters: Mapping[str, object],
         session: str,
         cancelled: Callable[[], bool],
     ) -> None:
         """Make a prepared table of the rows of a query; drop it where there is none."""
+        sql = None if query is None else printing.text(query)
         self._ask("build", (name, sql, list(parameters.items())), session, LONGEST_BUILD, cancelled)
 
-    def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
+    def run_public(self, query: nodes.Query, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""
-        rows, _ = self._ask("run_public", (plan.sql,), session)
+        rows, _ = self._ask("run_public", (printing.text(query),), session)
         return [tuple(row) for row in rows]
 
-    def run_open(self, sql: str, session: str) -> pa.Table:
+    def run_open(self, query: nodes.Query, session: str) -> pa.Table:
         """A statement over public tables as a table, to be joined with what was released."""
-        return self._ask("run_open", (sql,), session)[1]
+        return self._ask("run_open", (printing.text(query),), session)[1]
 
     def load(self, name: str, path: Path, sql: str) -> None:
         """Make a prepared table of the rows of a statement over a file of ours."""
@@ -160,11 +161,11 @@ class Remote:
         """Drop such a table."""
         self._ask("unload", (name,), f"load {name}", LONGEST_BUILD)
 
-    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
-        """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
+    def run_portions(self, query: nodes.Query, portion: int, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, so many as they are taken."""
         child = self._keeper.child()
         call = _Call(child, next(self._numbers), time.monotonic() + LONGEST_PUBLIC + GRACE, self._limits)
-        request = [call.number, "run_portions", [plan.sql, plan.portion]]
+        request = [call.number, "run_portions", [printing.text(query), portion]]
         waiting = partial(self._waiting, session, call)
         try:
             found = batches(child.take(), call, request, waiting, LONGEST_PUBLIC + GRACE, child.give)

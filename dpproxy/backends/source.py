@@ -1,4 +1,4 @@
-"""What a data source can be asked, wherever it is: the one list of methods of ``DuckDB`` and of ``Remote``."""
+"""What a data source can be asked, wherever it is."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Protocol
 import pyarrow as pa
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PreparedTable, PublicPlan
+from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.duckdb import Select
 from dpproxy.values.pgtypes import Schema, SqlType
 from udfs.privacy import Exact
 
 
 class Source(Protocol):
-    """One data source; ``backends.duckdb`` says what each method does. Called from any thread."""
+    """One data source, called from any thread; ``backends.duckdb`` says what each method does, there with texts."""
 
     @property
     def epoch(self) -> int:
@@ -31,8 +31,8 @@ class Source(Protocol):
         Nothing is charged or read.
         """
 
-    def shown(self, sql: str) -> str:
-        """A statement of ours as the engine with the data reads it."""
+    def shown(self, query: nodes.Query) -> str:
+        """The text of a statement, as the engine with the data reads it."""
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -42,7 +42,7 @@ class Source(Protocol):
 
     def run(
         self,
-        sql: str,
+        query: nodes.Query,
         parameters: Mapping[str, object],
         session: str,
         *,
@@ -60,17 +60,17 @@ class Source(Protocol):
     def build(
         self,
         name: str,
-        sql: str | None,
+        query: nodes.Query | None,
         parameters: Mapping[str, object],
         session: str,
         cancelled: Callable[[], bool],
     ) -> None:
         """Make a prepared table of the rows of a query; drop it where there is none."""
 
-    def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
+    def run_public(self, query: nodes.Query, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""
 
-    def run_open(self, sql: str, session: str) -> pa.Table:
+    def run_open(self, query: nodes.Query, session: str) -> pa.Table:
         """A statement over public tables as a table."""
 
     def load(self, name: str, path: Path, sql: str) -> None:
@@ -79,8 +79,8 @@ class Source(Protocol):
     def unload(self, name: str) -> None:
         """Drop such a table."""
 
-    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
-        """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
+    def run_portions(self, query: nodes.Query, portion: int, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, so many as they are taken."""
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs."""

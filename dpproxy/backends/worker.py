@@ -19,7 +19,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.confine import confine
 from dpproxy.backends.duckdb import AGAIN, DuckDB
 from dpproxy.backends.failures import code_of, failure
@@ -145,16 +144,14 @@ class Worker:
         return None, None
 
     def _run_public(self, _: Channel, number: int, sql: str) -> Reply:
-        return self._backend.run_public(PublicPlan(sql, ()), str(number)), None
+        return self._backend.run_public(sql, str(number)), None
 
     def _run_open(self, _: Channel, number: int, sql: str) -> Reply:
         return None, self._backend.run_open(sql, str(number))
 
     def _run_portions(self, lane: Channel, number: int, sql: str, portion: int) -> Reply:
         """Batch by batch: the lane is full until they are read."""
-        with closing(
-            self._backend.run_portions(PublicPlan(sql, (), portion=portion), str(number))
-        ) as batches:
+        with closing(self._backend.run_portions(sql, portion, str(number))) as batches:
             for batch in batches:
                 if number in self._interrupted:
                     raise failure("cancelled")

@@ -71,7 +71,7 @@ class Answers:
         if plan.empty:
             return [], cost
         # Public tables first: one that is too large is refused before anything is charged.
-        publics = [self._backend.run_open(sql, execution.caller.session) for sql in plan.publics]
+        publics = [self._backend.run_open(query, execution.caller.session) for query in plan.publics]
         relations: Relations = []
         drawn: list[Drawn] = []
         while len(relations) < len(plan.parts):
@@ -151,9 +151,13 @@ class Answers:
     def public(self, plan: PublicPlan, session: str) -> Answer:
         """The answer to a statement over public data, or over protected data that the caller may read exactly."""
         if plan.portion:
-            return output.streamed_answer(plan.outputs, self._backend.run_portions(plan, session))
+            return output.streamed_answer(
+                plan.outputs, self._backend.run_portions(plan.query, plan.portion, session)
+            )
         found = (
-            self._constant(plan.sql, session) if plan.constant else self._backend.run_public(plan, session)
+            self._constant(printing.text(plan.query), session)
+            if plan.constant
+            else self._backend.run_public(plan.query, session)
         )
         rows = output.convert(plan.outputs, found)
         return Answer(f"SELECT {len(rows)}", rows=rows)
@@ -332,7 +336,7 @@ class Answers:
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()
-        asked = part.exact, parameters, execution.caller.session
+        asked = part.query, parameters, execution.caller.session
         run = partial(self._backend.run, *asked, cancelled=execution.cancelled, epoch=plan.epoch)
         with self._prepared.ready(part.prepares, execution.cancelled), self._timed(execution, question):
             if part.discovered:

@@ -12,6 +12,7 @@ from math import floor, log10, nextafter
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Drawn, Output, Part, Plan, PublicPlan, Settings
 from dpproxy.algebra.request import ExplainOne, ExplainSeveral, Prepared, Request
 from dpproxy.config import settings as session
@@ -48,7 +49,7 @@ class Desk:
     plan: Planner
     prepare: Callable[[str], Prepared]
     """Prepares one query by its text."""
-    source_sql: Callable[[str], str]
+    shown: Callable[[nodes.Query], str]
     """Translates a statement over the data into the SQL of its data source."""
 
     @property
@@ -131,8 +132,8 @@ def explain_lines(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[st
         if isinstance(plan, Plan):
             plan = _numbered(plan, desk)
     if statement.as_json:
-        return [explain_json(plan, desk.confidence, known, desk.source_sql)]
-    return explain_text(plan, desk.confidence, known, desk.source_sql, verbose=statement.verbose)
+        return [explain_json(plan, desk.confidence, known, desk.shown)]
+    return explain_text(plan, desk.confidence, known, desk.shown, verbose=statement.verbose)
 
 
 def _numbered(plan: Plan, desk: Desk) -> Plan:

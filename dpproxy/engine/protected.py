@@ -203,7 +203,7 @@ class ProtectedViews:
                 order.charged()
             view, query = planned.view, planned.query
             parameters = {"1": self._secret.hex()} if query.truncated else {}
-            asked = query.sql, parameters, order.session
+            asked = query.query, parameters, order.session
             exact = self._backend.run(*asked, cancelled=order.cancelled, epoch=planned.epoch)
             with any_processor():
                 rows, found = _run_method(planned, exact, order)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis import duck, plain
+from dpproxy.analysis import plain
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import casts, macros
 from dpproxy.pgcatalog.column_types import VECTORS
@@ -47,9 +48,25 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
     return _read_literal(node, lambda text: _tree(plain.constant(decode(styled, text, 0), kind)))
 
 
+_TREES: Mapping[type[nodes.Expr], Callable[[Any, list[exp.Expr]], exp.Expr]] = {
+    nodes.Null: lambda *_: exp.Null(),
+    nodes.Text: lambda node, _: exp.Literal.string(node.value),
+    nodes.Number: lambda node, _: exp.Literal.number(node.text),
+    nodes.Cast: lambda node, parts: exp.Cast(
+        this=parts[0], to=exp.DataType.build(node.type, dialect="duckdb")
+    ),
+    nodes.Array: lambda _, parts: exp.Array(expressions=parts),
+    nodes.Call: lambda node, parts: exp.func(node.name, *parts, dialect="duckdb"),
+    nodes.Paren: lambda _, parts: exp.Paren(this=parts[0]),
+    nodes.Negative: lambda _, parts: exp.Neg(this=parts[0]),
+    nodes.Binary: lambda _, parts: exp.Add(this=parts[0], expression=parts[1]),
+}
+"""What ``plain.constant`` makes, for the compiler of the catalogue, which builds trees."""
+
+
 def _tree(constant: nodes.Expr) -> exp.Expr:
-    """For the compiler of the catalogue, which builds trees."""
-    return duck.parsed(duck.text(constant)).copy()
+    parts = [_tree(part) for part in constant.parts() if isinstance(part, nodes.Expr)]
+    return _TREES[type(constant)](constant, parts)
 
 
 def _read_literal(node: exp.Cast, read: Callable[[bytes], exp.Expr]) -> exp.Expr:

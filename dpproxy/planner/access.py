@@ -31,7 +31,7 @@ LONGEST_WORK = 10.0
 """Seconds that the rows of one unit may take: every answer waits as long."""
 
 
-Facts = Callable[[str], tuple[tuple[Scalar | None, ...], ...]]
+Facts = Callable[[nodes.Query], tuple[tuple[Scalar | None, ...], ...]]
 """Answers a statement over public tables."""
 
 
@@ -47,7 +47,7 @@ def no_check(_: nodes.Query, __: Sequence[PreparedTable]) -> None:
     """Every source takes what is planned, unless it says that it does not; nobody asks one of a plan with holes."""
 
 
-def _no_facts(_: str) -> tuple[tuple[Scalar | None, ...], ...]:
+def _no_facts(_: nodes.Query) -> tuple[tuple[Scalar | None, ...], ...]:
     raise AssertionError("this planner has no public tables")
 
 

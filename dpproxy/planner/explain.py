@@ -10,6 +10,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from dpproxy.accounting.model import format_delta
+from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import Drawn, Output, Part, Plan, PublicPlan
 from dpproxy.sql import grammar
 from dpproxy.sql.cursor import Cursor
@@ -152,7 +153,7 @@ def _several(sql: str, *, is_list: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-Shown = Callable[[str], str]
+Shown = Callable[[nodes.Query], str]
 """A statement over the data as its source reads it."""
 
 
@@ -160,7 +161,7 @@ def explain_text(
     plan: Plan | PublicPlan,
     confidence: Fraction,
     stored: Mapping[int, Drawn] = NONE,
-    shown: Shown = str,
+    shown: Shown = printing.text,
     *,
     verbose: bool = False,
 ) -> list[str]:
@@ -203,15 +204,15 @@ def _said(plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Dr
 def _stages(plan: Plan | PublicPlan, shown: Shown) -> list[str]:
     """What is run, as the engine is asked it."""
     if isinstance(plan, PublicPlan):
-        return [f"  {shown(plan.sql)}"]
+        return [f"  {shown(plan.query)}"]
     lines: list[str] = []
     for table in dict.fromkeys(t for p in plan.parts for t in p.prepares):
         lines += [
             f'Prepared once of "{table.table}", as {table.name} (stays inside):',
-            f"  {shown(table.sql)}",
+            f"  {shown(table.query)}",
         ]
     for title, part in _titled(plan):
-        lines += [f"Exact stage{title} (stays inside):", f"  {shown(part.exact)}"]
+        lines += [f"Exact stage{title} (stays inside):", f"  {shown(part.query)}"]
         lines += [f"Release stage{title}:", f"  {part.release}"]
     return [*lines, "Answer stage:", f"  {plan.answer}"] if plan.answer else lines
 
@@ -313,11 +314,14 @@ def _error(output: Output, confidence: Fraction) -> str:
 
 
 def explain_json(
-    plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Drawn] = NONE, shown: Shown = str
+    plan: Plan | PublicPlan,
+    confidence: Fraction,
+    stored: Mapping[int, Drawn] = NONE,
+    shown: Shown = printing.text,
 ) -> str:
     """The plan as one JSON document; the parts that are ``stored`` cost their caller nothing."""
     if isinstance(plan, PublicPlan):
-        free = {"epsilon": 0.0, "free": True, "exact": shown(plan.sql), "recorded": list(plan.exact)}
+        free = {"epsilon": 0.0, "free": True, "exact": shown(plan.query), "recorded": list(plan.exact)}
         return json.dumps(free, indent=2)
     document = {
         "epsilon": float(unpaid(plan, stored)[0]),
@@ -354,8 +358,8 @@ def _part(part: Part, shown: Shown) -> dict[str, object]:
         "contributions": part.factor,
         "keys": None if part.discovered else part.groups,
         "selection": _selection(part),
-        "prepared": {table.name: shown(table.sql) for table in part.prepares},
-        "exact": shown(part.exact),
+        "prepared": {table.name: shown(table.query) for table in part.prepares},
+        "exact": shown(part.query),
         "release": part.release,
     }
 

@@ -101,13 +101,14 @@ def _met(scan: Scan, sides: Sequence[_Side], items: Sequence[frozenset[str]], pl
 
 def _shared(scan: Scan, sides: Sequence[nodes.Expr], planning: Planning) -> FanOut:
     """How many rows of an item share one value of these expressions; all of them where there are none."""
-    source = duck.text(scan.item)
     if not sides:
-        [[size]] = planning.context.facts(f"SELECT count(*) FROM {source}")  # noqa: S608 - our own text
+        [[size]] = planning.context.facts(nodes.Select((duck.count_star(),), scan.item))
         rows = max(1, int(str(size or 0)))
         return FanOut(rows, Fraction(rows), rows, rows)
-    keys = ", ".join(sorted(duck.text(s) for s in sides))
-    groups = f"SELECT count(*) AS c FROM {source} GROUP BY {keys}"  # noqa: S608 - our own text
-    [found] = planning.context.facts(f"SELECT max(c), count(*), sum(c) FROM ({groups})")  # noqa: S608 - our own text
+    keys = tuple(sorted(sides, key=duck.text))
+    groups = nodes.Select((duck.named(duck.count_star(), "c"),), scan.item, group=keys)
+    c = duck.column("c")
+    figures = (duck.call("max", c), duck.count_star(), duck.call("sum", c))
+    [found] = planning.context.facts(nodes.Select(figures, nodes.Subquery(groups)))
     most, values, rows = (max(1, int(str(n or 0))) for n in found)
     return FanOut(most, Fraction(rows, values), most, rows)

@@ -221,10 +221,6 @@ class Public:
     shape: Callable[[str], Typed]
     """The value of the column that is held under a name."""
     keys: Callable[[int | None], Values]
-    source: str
-    """The relation as SQL: its columns vary together."""
-    origin: str
-    """The column's name there."""
     link: Link | None = None
 
     def read(self, node: exp.Column) -> Typed:

@@ -89,16 +89,13 @@ def _composites(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, 
         for composite in policy.composites if policy is not None else ():
             several = [columns[c] for c in composite.columns if c in columns]
             if len(several) == len(composite.columns) and not any(n in result for n in several):
-                source = duck.text(nodes.Table(composite.table))
+                source = nodes.Table(composite.table)
                 result |= dict.fromkeys(several, (several, partial(_listed, source, composite.referenced)))
     return result
 
 
-def _listed(source: str, columns: Sequence[str], keys: Sequence[Key], planning: Planning) -> Tuples:
-    listed = ", ".join(duck.text(duck.column(c)) for c in columns)
-    rows = planning.context.facts(
-        f"SELECT DISTINCT {listed} FROM {source} ORDER BY ALL LIMIT {MOST}"  # noqa: S608 - quoted names
-    )
+def _listed(source: nodes.Item, columns: Sequence[str], keys: Sequence[Key], planning: Planning) -> Tuples:
+    rows = planning.context.facts(duck.distinct(source, columns, MOST))
     check_size(len(rows), None)
     scaled = [tuple(_physical(v, k) for v, k in zip(row, keys, strict=True)) for row in rows]
     declared = [set(k.values) for k in keys]

@@ -54,7 +54,6 @@ def _is_apart(query: nodes.Query) -> bool:
 
 
 def _fetched(query: nodes.Query, planning: Planning) -> nodes.Bare:
-    sql = duck.text(query)
-    if sql not in planning.publics:
-        planning.publics.append(sql)
-    return nodes.Bare(f"p{planning.publics.index(sql)}")
+    if query not in planning.publics:
+        planning.publics.append(query)
+    return nodes.Bare(f"p{planning.publics.index(query)}")

@@ -7,14 +7,13 @@ from decimal import Decimal
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Values
+from dpproxy.analysis.keys import MOST_KEYS, Values
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.fields import Present, Public, no_keys
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import refuse_plain
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
-from dpproxy.sql.quoting import quoted
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
 
@@ -35,7 +34,7 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     Else an expression that fails on one of its rows would tell whether a protected row meets that one.
     """
     query = relation.query if _is_plain(relation.query) else _written(relation, planning)
-    source = f"({duck.text(query)})"
+    source = nodes.Subquery(query)
     names = [planning.reserve(c.name) for c in relation.columns]
     shown = tuple(duck.named(duck.column(f"c{i}"), n) for i, n in enumerate(names))
     select = nodes.Select(shown, nodes.Subquery(query, nodes.Bare("s")))
@@ -47,8 +46,6 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
             Column(n, c.typed.type),
             _shape(c.typed),
             _keys(planning, source, f"c{i}", c),
-            source,
-            f"c{i}",
         )
         for i, (c, n) in enumerate(zip(relation.columns, names, strict=True))
     )
@@ -79,9 +76,8 @@ def _is_plain_node(node: nodes.Node) -> bool:
 
 def _written(relation: Open, planning: Planning) -> nodes.Select:
     """The rows themselves. Raises ``TooComplex`` for many."""
-    sql = f"SELECT * FROM ({duck.text(relation.query)}) LIMIT {MOST_WRITTEN + 1}"  # noqa: S608 - our own text
     refuse_plain(relation.columns)
-    rows = planning.context.facts(sql)
+    rows = planning.context.facts(duck.all_of(relation.query, MOST_WRITTEN + 1))
     if len(rows) > MOST_WRITTEN:
         raise TooComplex(
             f"a computed public subquery beside protected rows has more than {MOST_WRITTEN} rows",
@@ -125,7 +121,9 @@ def _shape(typed: Typed) -> Callable[[str], Typed]:
     return lambda name: replace(typed, sql=duck.column(name), is_constant=False, presence=None)
 
 
-def _keys(planning: Planning, source: str, name: str, column: OpenColumn) -> Callable[[int | None], Values]:
+def _keys(
+    planning: Planning, source: nodes.Item, name: str, column: OpenColumn
+) -> Callable[[int | None], Values]:
     """The values the column has; those of exact numbers are whole steps already."""
     kind = column.typed.type
     if kind.oid in FLOATS or (kind.oid == NUMERIC.oid and column.typed.scale is None):
@@ -133,8 +131,7 @@ def _keys(planning: Planning, source: str, name: str, column: OpenColumn) -> Cal
 
     def keys(at: int | None) -> Values:
         del at
-        sql = f"SELECT DISTINCT {quoted(name)} FROM {source} ORDER BY 1 NULLS LAST LIMIT 100001"  # noqa: S608 - our text
-        values = tuple(row[0] for row in planning.context.facts(sql))
+        values = tuple(row[0] for row in planning.context.facts(duck.distinct(source, [name], MOST_KEYS + 1)))
         return tuple(int(v) if kind.oid in INTEGERS and v is not None else v for v in values)  # type: ignore[arg-type]
 
     return keys

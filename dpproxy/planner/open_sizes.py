@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import prod
 
 from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.sql.quoting import quoted
 
 Pair = tuple[OpenColumn, OpenColumn]
 """Two columns that a condition equates."""
@@ -96,8 +96,8 @@ def _distinct(source: Source, columns: Sequence[OpenColumn], planning: Planning)
     keys = _keys(source, columns, planning)
     if not keys:
         return source.rows
-    groups = f"SELECT 1 FROM {quoted(source.table)} GROUP BY {keys}"  # noqa: S608 - quoted names
-    [[count]] = planning.context.facts(f"SELECT count(*) FROM ({groups})")  # noqa: S608 - quoted names
+    groups = nodes.Select((duck.integer(1),), nodes.Table(source.table), group=keys)
+    [[count]] = planning.context.facts(nodes.Select((duck.count_star(),), nodes.Subquery(groups)))
     return int(str(count))
 
 
@@ -108,8 +108,9 @@ def _most(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> 
     keys = _keys(source, columns, planning)
     if not keys:
         return max(1, source.rows)
-    groups = f"SELECT count(*) AS c FROM {quoted(source.table)} GROUP BY {keys}"  # noqa: S608 - quoted names
-    [[most]] = planning.context.facts(f"SELECT max(c) FROM ({groups})")  # noqa: S608 - quoted names
+    groups = nodes.Select((duck.named(duck.count_star(), "c"),), nodes.Table(source.table), group=keys)
+    most_of = nodes.Select((duck.call("max", duck.column("c")),), nodes.Subquery(groups))
+    [[most]] = planning.context.facts(most_of)
     return max(1, int(str(most or 0)))
 
 
@@ -117,9 +118,9 @@ def _places(source: Source, columns: Sequence[OpenColumn]) -> frozenset[int]:
     return frozenset(i for i, own in enumerate(source.columns) for c in columns if own is c)
 
 
-def _keys(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> str:
+def _keys(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> tuple[nodes.Expr, ...]:
     """The columns of a public table, nothing where it is none or they are not its own."""
     if not source.table:
-        return ""
+        return ()
     names = planning.context.schema.tables[source.table]
-    return ", ".join(quoted(names[i].name) for i in sorted(_places(source, columns)))
+    return tuple(duck.column(names[i].name) for i in sorted(_places(source, columns)))

@@ -36,7 +36,7 @@ class Planning:
     concentrated: bool = False
     """Losses add up as rho: a Gaussian costs no delta of its own."""
     parts: list[Part] = field(default_factory=list)
-    publics: list[str] = field(default_factory=list)
+    publics: list[nodes.Query] = field(default_factory=list)
     tables: list[Use] = field(default_factory=list)
     """The protected tables of the statement."""
     units: list[str] = field(default_factory=list)

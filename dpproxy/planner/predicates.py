@@ -212,8 +212,7 @@ class _Predicates:
         typed = relation.columns[0].typed
         is_instant = typed.type.oid == TIMESTAMPTZ.oid
         query = carried(relation) if is_instant else relation.query
-        sql = f"SELECT * FROM ({duck.text(query)}) LIMIT 2"  # noqa: S608 - our own text
-        rows = self._planning.context.facts(sql)
+        rows = self._planning.context.facts(duck.all_of(query, 2))
         if len(rows) > 1:
             raise InvalidParameter(
                 "more than one row returned by a subquery used as an expression",

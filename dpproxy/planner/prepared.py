@@ -149,10 +149,9 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
             resolved = unit.key
         held.setdefault(resolved, duck.column(resolved))
     select = nodes.Select(items=tuple(duck.named(e, n) for n, e in held.items()), source=source)
-    sql = duck.text(select)
     parameters = check_total(select)
-    digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{sql}".encode()).hexdigest()
-    kept = PreparedTable(f"t{digest[:24]}", table.name, sql, truncated=1 in parameters)
+    digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{duck.text(select)}".encode()).hexdigest()
+    kept = PreparedTable(f"t{digest[:24]}", table.name, select, truncated=1 in parameters)
     return Layout(kept, found, resolved, tuple(held), bool(referred))
 
 

@@ -95,8 +95,7 @@ def _of_rows(node: exp.Expr, planning: Planning, env: Env) -> str:
             hint="dp.with_prior(x, prior => (SELECT value, mass FROM public_table))",
             position=position(query),
         )
-    sql = f"SELECT * FROM ({duck.text(relation.query)}) LIMIT {MOST_ROWS}"  # noqa: S608 - our own text
-    rows = planning.context.facts(sql)
+    rows = planning.context.facts(duck.all_of(relation.query, MOST_ROWS))
     scales = [c.typed.scale if c.typed.is_number else None for c in relation.columns]
     columns = [[_plain(row[i], scales[i]) for row in rows] for i in (0, 1)]
     default = "nominal" if columns[0] and isinstance(columns[0][0], str) else "table"

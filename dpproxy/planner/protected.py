@@ -28,7 +28,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.sources import Env, Relation
 from dpproxy.policy.model import ColumnClass, Members, Policy, TablePolicy, Taxonomic
-from dpproxy.sql.quoting import identifier, quoted
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import Listed, Moments, PlacesOf, Steps, ViewColumn
@@ -229,9 +229,15 @@ def _moment(day: date) -> datetime:
 def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[ViewColumn, nodes.Expr]:
     """The codes of the taxonomy, and the places of each one's parents."""
     taxonomy = planning.context.policy.taxonomies[domain.taxonomy]
-    code, parent, table = (quoted_name(n) for n in (taxonomy.code, taxonomy.parent, taxonomy.table))
+    code = duck.column(taxonomy.code)
     pairs = planning.context.facts(
-        f"SELECT DISTINCT {code}, {parent} FROM {table} WHERE {code} IS NOT NULL ORDER BY 1, 2"  # noqa: S608 - quoted
+        nodes.Select(
+            (code, duck.column(taxonomy.parent)),
+            nodes.Table(taxonomy.table),
+            where=nodes.Not(nodes.IsNull(code)),
+            order=duck.BY_ALL,
+            distinct=True,
+        )
     )
     values = tuple(dict.fromkeys(row[0] for row in pairs))
     place = {value: index for index, value in enumerate(values)}
@@ -249,11 +255,6 @@ def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[V
     listed = Listed(values, parents=tuple(tuple(p) for p in parents))
     column = ViewColumn(field.name, _shown_type(key.typed), listed, duck.text(key.raw), field.column_class)
     return column, key.raw
-
-
-def quoted_name(name: str) -> str:
-    """A name in the engine's SQL."""
-    return quoted(name)
 
 
 def _expected(scan: Scan, owner: TablePolicy, tables: Sequence[str], policy: Policy) -> int | None:

@@ -109,8 +109,10 @@ def tuples(
         source=found.scans[0].item,
         joins=tuple(nodes.Join(s.item, kind="CROSS") for s in found.scans[1:]),
         where=all_of(found.conditions) if found.conditions else None,
+        order=duck.BY_ALL,
+        limit=duck.integer(MOST),
     )
-    rows = planning.context.facts(f"{duck.text(select)} ORDER BY ALL NULLS LAST LIMIT {MOST}")
+    rows = planning.context.facts(select)
     check_size(len(rows), at)
     return tuple(tuple(_physical(v, k) for v, k in zip(row, keys, strict=True)) for row in rows)
 

@@ -249,7 +249,7 @@ def _public(found: Relation) -> PublicPlan:
     outputs = tuple(_output(c) for c in found.columns)
     portioned = portion(found.rows, [c.typed for c in found.columns])
     reads = next(found.query.find_all(nodes.Table), None) is not None
-    return PublicPlan(duck.text(found.query), outputs, portion=portioned, constant=not reads)
+    return PublicPlan(found.query, outputs, portion=portioned, constant=not reads)
 
 
 def _output(column: OpenColumn) -> Output:

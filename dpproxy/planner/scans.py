@@ -148,7 +148,7 @@ def _lookup(planning: Planning) -> Lookup:
     """The values of a public column."""
 
     def lookup(table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
-        values = _distinct(planning, duck.text(nodes.Table(table)), column, most + 1)  # NULL may be the last
+        values = _distinct(planning, nodes.Table(table), column, most + 1)  # NULL may be the last
         return tuple(v for v in values if v is not None)[:most]
 
     return lookup
@@ -162,17 +162,14 @@ def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
     select = nodes.Select(
         items=tuple(duck.named(duck.column(c.name), names[c.name]) for c in columns), source=base
     )
-    source = duck.text(base)
     fields = tuple(
         Present(c.name, Column(names[c.name], c.type, c.not_null))
         if c.type.oid in PLAIN
         else Public(
             c.name,
             Column(names[c.name], c.type, c.not_null),
-            _shape(planning, source, c),
-            _keys(planning, source, c),
-            source,
-            c.name,
+            _shape(planning, base, c),
+            _keys(planning, base, c),
         )
         for c in columns
     )
@@ -199,24 +196,22 @@ def public_value(column: Column, name: str) -> Typed:
     return Typed(raw, kind, 0)
 
 
-def _shape(planning: Planning, source: str, column: Column) -> Callable[[str], Typed]:
+def _shape(planning: Planning, source: nodes.Item, column: Column) -> Callable[[str], Typed]:
     """The column's value with bounds that are facts: its least and greatest value, its longest text."""
     kind = column.type
 
     def shape(name: str) -> Typed:
         typed = public_value(column, name)
-        quoted = duck.text(duck.column(column.name))
+        own = duck.column(column.name)
         if typed.is_number:
-            [[low, high]] = planning.context.facts(
-                f"SELECT min({quoted}), max({quoted}) FROM {source}"  # noqa: S608 - quoted names
-            )
+            ends = duck.call("min", own), duck.call("max", own)
+            [[low, high]] = planning.context.facts(nodes.Select(ends, source))
             if isinstance(low, bool) or not _finite(low) or not _finite(high):
                 return typed
             return Typed(typed.sql, kind, typed.scale, Fraction(low), Fraction(high))  # type: ignore[arg-type]
         if kind.oid in TEXTS:
-            [[longest]] = planning.context.facts(
-                f"SELECT max(length({quoted})) FROM {source}"  # noqa: S608 - quoted names
-            )
+            length = duck.call("max", duck.call("length", own))
+            [[longest]] = planning.context.facts(nodes.Select((length,), source))
             return Typed(typed.sql, kind, longest=longest if isinstance(longest, int) else 0)
         return typed
 
@@ -231,7 +226,7 @@ def _finite(value: object) -> bool:
     return True
 
 
-def _keys(planning: Planning, source: str, column: Column) -> Callable[[int | None], Values]:
+def _keys(planning: Planning, source: nodes.Item, column: Column) -> Callable[[int | None], Values]:
     def keys(at: int | None) -> Values:
         if column.type.oid in FLOATS:
             raise BoundsMissing(
@@ -248,9 +243,5 @@ def _keys(planning: Planning, source: str, column: Column) -> Callable[[int | No
     return keys
 
 
-def _distinct(planning: Planning, source: str, column: str, most: int) -> tuple[Scalar | None, ...]:
-    name = duck.text(duck.column(column))
-    rows = planning.context.facts(
-        f"SELECT DISTINCT {name} FROM {source} ORDER BY 1 NULLS LAST LIMIT {most}"  # noqa: S608 - quoted
-    )
-    return tuple(row[0] for row in rows)
+def _distinct(planning: Planning, source: nodes.Item, column: str, most: int) -> tuple[Scalar | None, ...]:
+    return tuple(row[0] for row in planning.context.facts(duck.distinct(source, [column], most)))

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.algebra import bridge, nodes, printing
+from dpproxy.algebra import nodes, printing
+from tests.reading import read
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
 LEAVES = st.one_of(
@@ -84,7 +85,7 @@ def test_a_text_means_what_the_node_means(node: nodes.Expr):
 @given(NUMBERS)
 def test_a_text_that_is_read_again_is_the_same(node: nodes.Expr):
     written = printing.text(nodes.Select((node,), nodes.Table("t")))
-    assert printing.text(bridge.read(written)) == written
+    assert printing.text(read(written)) == written
 
 
 X, ONE = nodes.Column("x"), nodes.Number("1")

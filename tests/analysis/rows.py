@@ -11,7 +11,6 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
-from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
@@ -35,6 +34,7 @@ from dpproxy.values.pgtypes import (
     Column,
     SqlType,
 )
+from tests.reading import read
 
 Value = Any
 INF, NAN = float("inf"), float("nan")
@@ -150,7 +150,7 @@ def compiled(text: str, parameters: Parameters | None = None) -> Typed:
 def values_of(connection: duckdb.DuckDBPyConnection, sql: exp.Expr) -> list[Any]:
     """The expression on every row, in order, checked as the exact stage is checked."""
     text = duck.text(sql)
-    check_total(bridge.read(f"SELECT {text} FROM t"))
+    check_total(read(f"SELECT {text} FROM t"))
     return [v for (v,) in connection.execute(f"SELECT {text} FROM t ORDER BY i").fetchall()]
 
 

@@ -8,7 +8,6 @@ import psycopg
 import pytest
 from sqlglot import exp
 
-from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
@@ -19,6 +18,7 @@ from dpproxy.policy.model import Between, Domain, Members
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOAT8, INT4, INT8, NUMERIC, TEXT, Column
 from tests.analysis.rows import node_of, value_of
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.reading import read
 
 pytestmark = pytest.mark.external
 
@@ -97,7 +97,7 @@ def test_values_and_types(both: tuple[psycopg.Connection, duckdb.DuckDBPyConnect
     wanted = server.execute(query.encode()).fetchall()
     typed = compiled(text)
     sql = f"SELECT {duck.text(typed.sql)} FROM t"
-    check_total(bridge.read(sql))
+    check_total(read(sql))
     found = [plain(value_of(v, typed)) for (v,) in engine.execute(f"{sql} ORDER BY i").fetchall()]
     assert found == [plain(v) for v, _ in wanted]
     assert {typed.type.shown} == {kind for _, kind in wanted}

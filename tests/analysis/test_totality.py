@@ -5,12 +5,13 @@ import itertools
 import duckdb
 import pytest
 
-from dpproxy.algebra import bridge, nodes
+from dpproxy.algebra import nodes
 from dpproxy.analysis.dates import FIELDS, UNITS
 from dpproxy.analysis.totality import AGGREGATES, CASTS, FUNCTIONS, NODES, OPERATORS, check_total
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal
 from tests.analysis.overloads import PINNED, overloads
+from tests.reading import read
 
 DOUBLES = [
     "'nan'",
@@ -197,7 +198,7 @@ def test_anything_unlisted_is_not_run(query: nodes.Query):
 
 def test_what_the_compiler_writes_passes():
     sql = 'SELECT "k" AS k0, SUM(CAST(CASE WHEN "x" > 5 THEN 5 ELSE "x" END AS BIGINT)) FROM "t" GROUP BY 1'
-    check_total(bridge.read(sql))
+    check_total(read(sql))
 
 
 def test_each_entry_gives_a_reason():

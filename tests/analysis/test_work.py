@@ -4,19 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from dpproxy.algebra import bridge, nodes
+from dpproxy.algebra import nodes
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.work import _FREE, _MAPPED, CALL, OPERATION, row_work
+from tests.reading import read
 
 LONG = {"x": 1000, "y": 10}
 
 
 def spent(expression: str) -> int:
-    return row_work(bridge.read(f"SELECT {expression} AS c FROM t"), LONG).nanoseconds
+    return row_work(read(f"SELECT {expression} AS c FROM t"), LONG).nanoseconds
 
 
 def test_names_and_shapes_cost_nothing():
-    assert row_work(bridge.read('SELECT 1 AS c FROM (SELECT "x" AS "z" FROM t) AS s'), LONG).operations == 0
+    assert row_work(read('SELECT 1 AS c FROM (SELECT "x" AS "z" FROM t) AS s'), LONG).operations == 0
 
 
 @pytest.mark.parametrize("name", ["upper", "lower"])
@@ -67,7 +68,7 @@ def test_every_operation_costs_something():
     """What is on no list is an operation all the same."""
     assert not {*FUNCTIONS} & {*_FREE}
     assert spent("sqrt(n)") >= OPERATION
-    assert row_work(bridge.read("SELECT n + n * n AS c FROM t"), {}).operations == 2
+    assert row_work(read("SELECT n + n * n AS c FROM t"), {}).operations == 2
     assert CALL > OPERATION
 
 
@@ -76,7 +77,7 @@ def test_lists_of_declared_keys_are_nobodys_rows():
     listed = (
         f"SELECT g.k FROM (SELECT n AS k FROM t GROUP BY 1) AS g JOIN (VALUES {keys}) AS d(k) ON d.k = g.k"
     )
-    assert row_work(bridge.read(listed), {}).nanoseconds < 1000
+    assert row_work(read(listed), {}).nanoseconds < 1000
 
 
 JOIN = (
@@ -98,14 +99,14 @@ JOIN = (
 )
 def test_what_is_computed_before_a_join_is_told_apart(condition: str, *, is_before: bool):
     crossed = JOIN.format(join="CROSS JOIN", rest=f" WHERE \"x\" <> 'b' AND {condition}")
-    found = row_work(bridge.read(crossed), {"x": 1000, "y": 1000})
-    without = row_work(bridge.read(JOIN.format(join="CROSS JOIN", rest="")), {"x": 1000, "y": 1000})
+    found = row_work(read(crossed), {"x": 1000, "y": 1000})
+    without = row_work(read(JOIN.format(join="CROSS JOIN", rest="")), {"x": 1000, "y": 1000})
     assert (found.nanoseconds - without.nanoseconds < 2500) == is_before
 
 
 def test_what_stands_in_two_places_is_computed_in_both():
     """A node may be shared: what is before the join in one place is not in another."""
-    crossed = bridge.read(JOIN.format(join="CROSS JOIN", rest=" WHERE lower(\"x\") <> 'b'"))
+    crossed = read(JOIN.format(join="CROSS JOIN", rest=" WHERE lower(\"x\") <> 'b'"))
     assert isinstance(crossed, nodes.Select)
     assert crossed.where is not None
     both = replace(crossed, items=(*crossed.items, crossed.where))
@@ -125,4 +126,4 @@ def test_a_number_that_nobody_may_look_at_is_as_much_work_as_another(hole: nodes
 
 def test_after_an_outer_join_nothing_is_known_to_be_before_it():
     outer = JOIN.format(join="LEFT JOIN", rest=' ON "x" = "y" WHERE lower("y") <> \'a\'')
-    assert row_work(bridge.read(outer), {"x": 1000, "y": 1000}).before == 0
+    assert row_work(read(outer), {"x": 1000, "y": 1000}).before == 0

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.dialect import Dialect
-from dpproxy.backends.printer import Statement, Tables, read, statement
+from dpproxy.backends.printer import Statement, Tables, statement
 from dpproxy.backends.source import Source
+from tests.reading import read
 
 
 def transpiled(sql: str, dialect: Dialect, tables: Tables) -> Statement:

@@ -7,7 +7,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.values.errors import Cancelled, Internal, NumberOutOfRange, StartupError
 from dpproxy.values.pgtypes import BYTEA, INT4, NUMERIC, TEXT, SqlType
@@ -65,9 +64,9 @@ def test_keys_keep_their_types_whatever_the_rows(backend: DuckDB, few: tuple[Sql
 
 
 def test_a_public_table_is_read_as_it_is(backend: DuckDB):
-    assert backend.run_public(PublicPlan("SELECT b FROM t ORDER BY a", ()), "s") == [("x",), ("y",)]
+    assert backend.run_public("SELECT b FROM t ORDER BY a", "s") == [("x",), ("y",)]
     with pytest.raises(NumberOutOfRange):
-        backend.run_public(PublicPlan("SELECT CAST(a AS TINYINT) FROM t", ()), "s")
+        backend.run_public("SELECT CAST(a AS TINYINT) FROM t", "s")
     assert backend.run_open("SELECT a AS c0 FROM t ORDER BY a", "s").to_pydict() == {"c0": [1, 987654]}
 
 

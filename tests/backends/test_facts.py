@@ -10,44 +10,48 @@ from dpproxy.backends import facts as module
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.values.errors import Refusal
+from tests.backends.inline import Inline
+from tests.reading import words
 
 
 @pytest.fixture
-def backend(tmp_path: Path) -> Iterator[DuckDB]:
+def backend(tmp_path: Path) -> Iterator[Inline]:
     path = tmp_path / "data.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE wards AS SELECT range AS n, range % 3 AS kind FROM range(10)")
-    found = DuckDB(path, threads=1)
+    found = Inline(DuckDB(path, threads=1))
     yield found
     found.close()
 
 
-def test_a_statement_is_answered_once(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+def test_a_statement_is_answered_once(backend: Inline, monkeypatch: pytest.MonkeyPatch):
     facts = Facts(backend)
     sql = "SELECT max(c) FROM (SELECT count(*) AS c FROM wards GROUP BY kind)"
-    assert facts(sql) == ((4,),)
+    assert facts(words(sql)) == ((4,),)
     monkeypatch.setattr(backend, "run_public", lambda *_: pytest.fail("asked again"))
-    assert facts(sql) == ((4,),)
+    assert facts(words(sql)) == ((4,),)
 
 
-def test_few_are_kept(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+def test_few_are_kept(backend: Inline, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "KEPT", 2)
     facts = Facts(backend)
     for n in range(5):
-        assert facts(f"SELECT {n}") == ((n,),)
+        assert facts(words(f"SELECT {n}")) == ((n,),)
     assert len(facts._kept) == 2
 
 
-def test_one_that_takes_too_long_is_stopped(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+def test_one_that_takes_too_long_is_stopped(backend: Inline, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "LONGEST", 0.2)
     with pytest.raises(Refusal):
         Facts(backend)(
-            "SELECT count(*) FROM range(100000) a, range(100000) b, wards WHERE a.range * b.range % 7 = n"
+            words(
+                "SELECT count(*) FROM range(100000) a, range(100000) b, wards WHERE a.range * b.range % 7 = n"
+            )
         )
-    assert Facts(backend)("SELECT 1") == ((1,),)
+    assert Facts(backend)(words("SELECT 1")) == ((1,),)
 
 
-def test_what_was_asked_while_a_table_changed_is_not_kept(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_asked_while_a_table_changed_is_not_kept(backend: Inline, monkeypatch: pytest.MonkeyPatch):
     facts = Facts(backend)
 
     def changing(*_: object) -> list[tuple[object, ...]]:
@@ -55,5 +59,5 @@ def test_what_was_asked_while_a_table_changed_is_not_kept(backend: DuckDB, monke
         return [(1,)]
 
     monkeypatch.setattr(backend, "run_public", changing)
-    assert facts("SELECT 1") == ((1,),)
+    assert facts(words("SELECT 1")) == ((1,),)
     assert not facts._kept

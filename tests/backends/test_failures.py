@@ -10,7 +10,6 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends import failures
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.failures import FAILURES, code_of, failure
@@ -110,9 +109,9 @@ def test_every_path_out_of_the_backend_ends_at_the_table(file: Path, monkeypatch
         lambda: backend.run("SELECT 1", {}, "s", few=()),
         lambda: backend.run("SELECT 1", {"1": 1}, "s", select=lambda _: []),
         lambda: backend.build("t1", "SELECT 1", {}, "s", bool),
-        lambda: backend.run_public(PublicPlan("SELECT 1", ()), "s"),
+        lambda: backend.run_public("SELECT 1", "s"),
         lambda: backend.run_open("SELECT 1", "s"),
-        lambda: list(backend.run_portions(PublicPlan("SELECT 1", ()), "s")),
+        lambda: list(backend.run_portions("SELECT 1", 1, "s")),
         lambda: backend.load("v", file, "SELECT * FROM t"),
         lambda: backend.unload("v"),
         lambda: release.value("SELECT 1", []),

@@ -13,7 +13,8 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dpproxy.algebra.plan import Answer, Caller, Plan, PublicPlan
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Answer, Caller, Plan
 from dpproxy.algebra.request import Request
 from dpproxy.backends.asker import asked_by
 from dpproxy.backends.duckdb import DuckDB
@@ -25,9 +26,11 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.questions import Replan
 from dpproxy.engine.replays import Execution
 from dpproxy.values.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
+from tests.backends.inline import Inline
 from tests.backends.statements import check
 from tests.postgres import Server, running
 from tests.proxies import Proxy, serving, started, write_home
+from tests.reading import read
 
 COUNT = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t"
 SLOW = f"SELECT CAST(COUNT(*) AS INT128) AS m0 FROM {' CROSS JOIN '.join(f'big AS b{n}' for n in range(4))}"
@@ -56,7 +59,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Pushed]]:
     def open_one(url: str, limit: float = 30.0) -> Pushed:
         path = tmp_path / f"empty{len(found)}.duckdb"
         duckdb.connect(path).close()
-        beside = DuckDB(path, prepared=path.with_name(f"given{len(found)}.duckdb"))
+        beside = Inline(DuckDB(path, prepared=path.with_name(f"given{len(found)}.duckdb")))
         found.append(Pushed(Postgres(url, "main", limit), beside, tmp_path))
         return found[-1]
 
@@ -66,7 +69,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Pushed]]:
 
 
 def number(source: Pushed, sql: str = COUNT, session: str = "s") -> int:
-    return int(source.run(sql, {}, session, epoch=source.epoch).value.column(0)[0].as_py())
+    return int(source.run(read(sql), {}, session, epoch=source.epoch).value.column(0)[0].as_py())
 
 
 TABLES = (
@@ -149,7 +152,7 @@ def test_a_cancel_from_another_thread_stops_a_statement(postgres: Server, opened
 def test_one_that_changed_its_mind_before_is_not_begun(postgres: Server, opened: Callable[..., Pushed]):
     source = opened(made(postgres, TABLES))
     with pytest.raises(Cancelled):
-        source.run(COUNT, {}, "s", cancelled=lambda: True)
+        source.run(read(COUNT), {}, "s", cancelled=lambda: True)
 
 
 def test_the_limit_of_a_statement_is_its_end(postgres: Server, opened: Callable[..., Pushed]):
@@ -237,7 +240,7 @@ def test_days_without_end_raise_nowhere(postgres: Server, opened: Callable[..., 
     )
     text = f"SELECT {sql} AS v, n AS n FROM days"
     check(source, text)
-    found = source.run(text, {}, "s").value.sort_by("n").column("v").to_pylist()
+    found = source.run(read(text), {}, "s").value.sort_by("n").column("v").to_pylist()
     assert len(found) == 5
     with duckdb.connect() as connection:
         for statement in MOMENTS:
@@ -250,7 +253,9 @@ def test_no_error_tells_a_value(postgres: Server, opened: Callable[..., Pushed])
     source = opened(made(postgres, TABLES))
     with pytest.raises(Internal) as refused:
         source.run(
-            'SELECT CAST(CAST("v" AS HUGEINT) * 9223372036854775807 * 9 AS BIGINT) AS m0 FROM t', {}, "s"
+            read('SELECT CAST(CAST("v" AS HUGEINT) * 9223372036854775807 * 9 AS BIGINT) AS m0 FROM t'),
+            {},
+            "s",
         )
     assert "9223" not in str(refused.value)
     assert refused.value.__cause__ is None
@@ -265,7 +270,7 @@ def test_a_public_table_that_changes_fails_one_statement_and_is_planned_anew(
     source = opened(url)
     facts = Facts(source)
     most = "SELECT max(n) FROM (SELECT count(*) AS n FROM wards GROUP BY ward) AS g"
-    assert facts(most) == ((1,),)
+    assert facts(read(most)) == ((1,),)
     joined = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t CROSS JOIN wards"
     assert number(source, joined) == 100
     with owner(url) as connection:
@@ -273,7 +278,7 @@ def test_a_public_table_that_changes_fails_one_statement_and_is_planned_anew(
     assert number(source) == 100
     with pytest.raises(FactsChanged):
         number(source, joined)
-    assert facts(most) == ((2,),)
+    assert facts(read(most)) == ((2,),)
     assert number(source, joined) == 200
 
 
@@ -397,7 +402,7 @@ def test_what_a_role_sets_or_a_schema_holds_is_not_computed_with(
             connection.execute(f"ALTER ROLE set_up SET {name} = {value}".encode())
     source = opened(url)
     found = source.run(
-        "SELECT id, abs(x) AS x, day, CAST(id AS BIGINT) AS b FROM t WHERE name = 'a'", {}, "s"
+        read("SELECT id, abs(x) AS x, day, CAST(id AS BIGINT) AS b FROM t WHERE name = 'a'"), {}, "s"
     )
     assert found.value.to_pylist() == [
         {"id": 1, "x": 0.1 + 0.2, "day": datetime(2020, 1, 1, tzinfo=UTC), "b": 1}
@@ -423,16 +428,20 @@ def test_statements_over_public_tables_are_answered_there_or_from_a_copy(
     postgres: Server, opened: Callable[..., Pushed]
 ):
     source = opened(made(postgres, TABLES))
-    assert source.run_public(PublicPlan("SELECT COUNT(*) AS n FROM t", ()), "s") == [(100,)]
+    assert source.run_public(read("SELECT COUNT(*) AS n FROM t"), "s") == [(100,)]
     for sign, rows in (("LIKE", 12), ("NOT LIKE", 88), ("NOT ILIKE", 88)):
         sql = f"SELECT COUNT(*) AS n FROM t WHERE CAST(id AS TEXT) {sign} '1%'"
-        assert "count(*)" in source.shown(sql), "it is asked there"
-        assert source.run_public(PublicPlan(sql, ()), "s") == [(rows,)]
-    copied = PublicPlan("SELECT list_sort(list(id))[3] AS n FROM t", ())
+        assert "count(*)" in source.shown(read(sql)), "it is asked there"
+        assert source.run_public(read(sql), "s") == [(rows,)]
+    third = nodes.Formula(("LIST_SORT(LIST(", "))[3]"), (nodes.Column("id"),))
+    copied = nodes.Select((nodes.Named(third, "n"),), nodes.Table("t"))
     assert source.run_public(copied, "s") == [(3,)]
     assert source.prepared_names() == set()
-    assert source.run_open("SELECT id FROM t ORDER BY 1 LIMIT 2", "s").column("id").to_pylist() == [1, 2]
-    table = [batch.num_rows for batch in source.run_portions(PublicPlan("SELECT id FROM t", ()), "s")]
+    assert source.run_open(read("SELECT id FROM t ORDER BY 1 LIMIT 2"), "s").column("id").to_pylist() == [
+        1,
+        2,
+    ]
+    table = [batch.num_rows for batch in source.run_portions(read("SELECT id FROM t"), 100, "s")]
     assert sum(table) == 100
 
 
@@ -511,8 +520,8 @@ def test_what_the_planner_waits_for_ends_at_its_own_limit(
     url = made(postgres, TABLES)
     facts = Facts(opened(url))
     with locked(url, "t"), pytest.raises(Cancelled, match="due to statement timeout"):
-        facts(COUNT)
-    assert facts(COUNT) == ((100,),)
+        facts(read(COUNT))
+    assert facts(read(COUNT)) == ((100,),)
 
 
 SIMPLE, EXTENDED = psycopg.ClientCursor, psycopg.RawCursor

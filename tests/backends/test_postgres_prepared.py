@@ -18,8 +18,10 @@ from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.pushed import Pushed
 from dpproxy.values.errors import Internal, StartupError
+from tests.backends.inline import Inline
 from tests.backends.statements import check
 from tests.postgres import Server, running
+from tests.reading import read
 
 SECRET = b"s" * 32
 ROLE = "keeps"
@@ -32,14 +34,16 @@ SCHEMA = ("CREATE SCHEMA kept", f"GRANT USAGE, CREATE ON SCHEMA kept TO {ROLE}")
 TABLE = PreparedTable(
     "ta1",
     "t",
-    "SELECT id, v FROM (SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY id ORDER BY hash($1, id, v) ASC "
-    "NULLS LAST, id ASC NULLS LAST, v ASC NULLS LAST) <= 3) AS bounded",
+    read(
+        "SELECT id, v FROM (SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY id ORDER BY hash($1, id, v) ASC "
+        "NULLS LAST, id ASC NULLS LAST, v ASC NULLS LAST) <= 3) AS bounded"
+    ),
     truncated=True,
 )
 SLOW = PreparedTable(
     "tb2",
     "big",
-    f"SELECT b0.i AS i FROM {' CROSS JOIN '.join(f'big AS b{n}' for n in range(4))}",
+    read(f"SELECT b0.i AS i FROM {' CROSS JOIN '.join(f'big AS b{n}' for n in range(4))}"),
     truncated=False,
 )
 COUNT = f'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "{PREPARED}"."main"."ta1"'
@@ -81,7 +85,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
     def open_one(url: str, secret: bytes = SECRET) -> tuple[Pushed, PreparedTables]:
         path = tmp_path / f"empty{len(found)}.duckdb"
         duckdb.connect(path).close()
-        beside = DuckDB(path, prepared=path.with_name(f"given{len(found)}.duckdb"))
+        beside = Inline(DuckDB(path, prepared=path.with_name(f"given{len(found)}.duckdb")))
         server = Postgres(url, "main", 30.0)
         with ExitStack() as stack:
             stack.callback(server.close)
@@ -100,7 +104,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 def number(source: Pushed, tables: PreparedTables) -> int:
     check(source, COUNT, [TABLE])
     with tables.ready([TABLE], bool):
-        return int(source.run(COUNT, {}, "s").value.column(0)[0].as_py())
+        return int(source.run(read(COUNT), {}, "s").value.column(0)[0].as_py())
 
 
 def keep(tables: PreparedTables, names: set[str]) -> None:
@@ -130,11 +134,11 @@ def test_a_new_version_of_the_data_has_tables_of_its_own(postgres: Server, opene
     source, tables = opened(url)
     assert number(source, tables) == 30
     run(url, "DELETE FROM t WHERE id > 4")
-    later = PreparedTable("tc3", "t", TABLE.sql, truncated=True)
+    later = PreparedTable("tc3", "t", TABLE.query, truncated=True)
     count = COUNT.replace("ta1", "tc3")
     check(source, count, [later])
     with tables.ready([later], bool):
-        assert source.run(count, {}, "s").value.column(0)[0].as_py() == 15
+        assert source.run(read(count), {}, "s").value.column(0)[0].as_py() == 15
     keep(tables, {"tc3"})
     [name] = listed(url)
     assert name.endswith("tc3")
@@ -221,7 +225,7 @@ def test_a_restart_in_the_middle_of_a_build_leaves_nothing(opened: Open):
 
         def build() -> None:
             try:
-                source.build("tb2", SLOW.sql, {}, "s", bool)
+                source.build("tb2", SLOW.query, {}, "s", bool)
             except WorkerLost as error:
                 failed.append(error)
 
@@ -245,7 +249,7 @@ def test_a_build_can_be_interrupted_and_leaves_nothing(postgres: Server, opened:
     check(source, f'SELECT "i" AS i FROM "{PREPARED}"."main"."tb2"', [SLOW])
     threading.Timer(0.5, source.interrupt, ("s",)).start()
     with pytest.raises(Exception, match="user request"):
-        source.build("tb2", SLOW.sql, {}, "s", bool)
+        source.build("tb2", SLOW.query, {}, "s", bool)
     assert listed(url) == []
 
 

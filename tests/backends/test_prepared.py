@@ -16,12 +16,14 @@ from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.prepared import PreparedTables, prepared_file
 from dpproxy.values.errors import Cancelled, Internal
+from tests.backends.inline import Inline
+from tests.reading import words
 
 SECRET = b"s" * 32
-FIRST = PreparedTable("t1", "t", "SELECT i, hash($1, i) AS h FROM t", truncated=True)
-SECOND = PreparedTable("t2", "t", "SELECT i FROM t", truncated=False)
-ENDLESS = PreparedTable("t3", "t", "SELECT count(*) AS n FROM range(1000000) AS a(x), range(1000000) AS b(y) WHERE x <> y", truncated=False)  # fmt: skip  # noqa: E501
-FAILING = PreparedTable("t4", "t", "SELECT error('row ' || i) AS e FROM t", truncated=False)
+FIRST = PreparedTable("t1", "t", words("SELECT i, hash($1, i) AS h FROM t"), truncated=True)
+SECOND = PreparedTable("t2", "t", words("SELECT i FROM t"), truncated=False)
+ENDLESS = PreparedTable("t3", "t", words("SELECT count(*) AS n FROM range(1000000) AS a(x), range(1000000) AS b(y) WHERE x <> y"), truncated=False)  # fmt: skip  # noqa: E501
+FAILING = PreparedTable("t4", "t", words("SELECT error('row ' || i) AS e FROM t"), truncated=False)
 
 
 def never() -> bool:
@@ -37,8 +39,8 @@ class Place:
         with duckdb.connect(str(self.data)) as connection:
             connection.execute("CREATE TABLE t AS SELECT i FROM range(10) AS r(i)")
 
-    def open(self, secret: bytes = SECRET) -> tuple[DuckDB, PreparedTables]:
-        backend = DuckDB(self.data, threads=2, prepared=prepared_file(self.state, self.data, secret))
+    def open(self, secret: bytes = SECRET) -> tuple[Inline, PreparedTables]:
+        backend = Inline(DuckDB(self.data, threads=2, prepared=prepared_file(self.state, self.data, secret)))
         return backend, PreparedTables(backend, secret, self.told.append)
 
     def files(self) -> list[str]:
@@ -55,7 +57,7 @@ def build(tables: PreparedTables, *wanted: PreparedTable, cancelled: Callable[[]
         pass
 
 
-def shut(backend: DuckDB, tables: PreparedTables) -> None:
+def shut(backend: Inline, tables: PreparedTables) -> None:
     tables.close()
     backend.close()
 
@@ -64,12 +66,12 @@ def test_a_table_is_built_once_and_kept(place: Place, monkeypatch: pytest.Monkey
     monkeypatch.setattr("dpproxy.backends.prepared.SLOW", 600.0)
     backend, tables = place.open()
     with tables.ready([FIRST, SECOND], never):
-        exact = backend.run(f"SELECT count(DISTINCT h) AS n FROM {PREPARED}.main.t1", {}, "s")
+        exact = backend.run(words(f"SELECT count(DISTINCT h) AS n FROM {PREPARED}.main.t1"), {}, "s")
     assert exact.value.to_pylist() == [{"n": 10}]
     shut(backend, tables)
     backend, tables = place.open()
     assert backend.prepared_names() == {"t1", "t2"}
-    broken = PreparedTable("t1", "t", "SELECT error('built again')", truncated=False)
+    broken = PreparedTable("t1", "t", words("SELECT error('built again')"), truncated=False)
     build(tables, broken)
     assert (tables.usable, place.told) == (True, [])
     shut(backend, tables)
@@ -112,7 +114,7 @@ def test_nothing_else_is_reachable_or_written(place: Place, tmp_path: Path):
         "SET threads = 3",
     ):
         with pytest.raises(Internal):
-            backend.run(sql, {}, "s", few=())
+            backend.run(words(sql), {}, "s", few=())
     shut(backend, tables)
 
 
@@ -163,11 +165,13 @@ from pathlib import Path
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.prepared import PreparedTables, prepared_file
 from dpproxy.algebra.plan import PreparedTable
+from tests.backends.inline import Inline
+from tests.reading import words
 
 data = Path(sys.argv[1])
 path = prepared_file(data.parent, data, b"s" * 32)
-tables = PreparedTables(DuckDB(data, prepared=path), b"s" * 32, print)
-big = PreparedTable("t5", "t", "SELECT hash(i) AS h FROM range(1000000000) AS r(i)", truncated=False)
+tables = PreparedTables(Inline(DuckDB(data, prepared=path)), b"s" * 32, print)
+big = PreparedTable("t5", "t", words("SELECT hash(i) AS h FROM range(1000000000) AS r(i)"), truncated=False)
 threading.Thread(target=lambda: tables._await(big, lambda: False), daemon=True).start()
 while path.stat().st_size < 5_000_000:
     time.sleep(0.01)
@@ -193,11 +197,13 @@ from pathlib import Path
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.prepared import PreparedTables, prepared_file
 from dpproxy.algebra.plan import PreparedTable
+from tests.backends.inline import Inline
+from tests.reading import words
 
 data = Path(sys.argv[1])
-backend = DuckDB(data, prepared=prepared_file(data.parent, data, b"s" * 32))
+backend = Inline(DuckDB(data, prepared=prepared_file(data.parent, data, b"s" * 32)))
 tables = PreparedTables(backend, b"s" * 32, lambda _: None)
-with tables.ready([PreparedTable("t2", "t", "SELECT i FROM t", truncated=False)], lambda: False):
+with tables.ready([PreparedTable("t2", "t", words("SELECT i FROM t"), truncated=False)], lambda: False):
     print(sorted(backend.prepared_names()), flush=True)
 sys.stdin.readline()
 """
@@ -234,7 +240,7 @@ def test_the_end_of_a_build_is_seen_on_a_grid(place: Place):
 class Restarted:
     """A source whose process ended: the table it built may be there, or gone."""
 
-    def __init__(self, backend: DuckDB) -> None:
+    def __init__(self, backend: Inline) -> None:
         self._backend, self.epoch, self.lost = backend, 0, 0
 
     def __getattr__(self, name: str) -> object:

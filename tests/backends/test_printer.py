@@ -85,9 +85,12 @@ def test_what_doubles_at_each_level_is_refused_before_it_is_written():
     assert transpiled(nested("FLOOR({} * 2e0)", 3), held, tables)
 
 
-def test_what_cannot_be_read_for_its_depth_is_refused():
+def test_what_is_nested_too_deeply_is_refused():
+    value: nodes.Expr = nodes.Column("id")
+    for _ in range(3000):
+        value = nodes.Call("abs", (value,))
     with pytest.raises(Unsupported, match="a statement nested so deeply"):
-        rewritten(nested("ABS({})", 3000))
+        statement(nodes.Select((nodes.Named(value, "a"),), nodes.Table("t")), dialect("public"), tables)
 
 
 def test_conditions_of_any_number_stand_side_by_side():
@@ -103,7 +106,13 @@ def test_what_is_not_like_is_written_so():
 
 
 @pytest.mark.parametrize(
-    "node", [nodes.Formula(("now()",)), nodes.Scalar(nodes.Select((nodes.Number("1"),))), nodes.Star()]
+    "node",
+    [
+        nodes.Formula(("now()",)),
+        nodes.Scalar(nodes.Select((nodes.Number("1"),))),
+        nodes.Star(),
+        nodes.Binary("&", nodes.Column("id"), nodes.Number("1")),
+    ],
 )
 def test_a_node_without_a_row_is_refused(node: nodes.Expr):
     query = nodes.Select((nodes.Named(nodes.Call("abs", (node,)), "a"),), nodes.Table("t"))
@@ -128,7 +137,6 @@ def test_what_is_no_query_is_refused():
         "SELECT id AS x, id AS X FROM t",
         f'SELECT id AS "{"n" * 64}" FROM t',
         "SELECT id FROM t UNION SELECT id FROM u",
-        "SELECT id FROM t TABLESAMPLE 5 ROWS",
         "SELECT id FROM range(5) AS r(id)",
         "SELECT DISTINCT ON (id) id FROM t",
         "SELECT sum(id) OVER () AS s FROM t",
@@ -137,9 +145,6 @@ def test_what_is_no_query_is_refused():
         "SELECT id FROM t ORDER BY id + 1",
         "SELECT (SELECT max(id) FROM u) AS m FROM t",
         "SELECT id FROM t QUALIFY row_number() OVER (PARTITION BY id ORDER BY x ASC) = 1",
-        "SELECT CASE id WHEN 1 THEN 2 END AS c FROM t",
-        "WITH t AS (SELECT 1 AS id) SELECT id FROM t",
-        "SELECT id FROM t JOIN u USING (id)",
         "SELECT id FROM t GROUP BY ROLLUP (id)",
         "SELECT id FROM t GROUP BY id HAVING count(*) > 1",
         "SELECT id FROM t LIMIT 5 OFFSET 1",
@@ -152,8 +157,6 @@ def test_what_is_no_query_is_refused():
         "SELECT count(DISTINCT id, x) AS m FROM t",
         "SELECT hash(*) AS h FROM t",
         "SELECT [id] AS a FROM t",
-        "SELECT id & 1 AS a FROM t",
-        "SELECT id IS TRUE AS a FROM t",
         "SELECT floor(x, 1) AS a FROM t",
         "SELECT round_even(x, 1) AS a FROM t",
         "SELECT strpos(Name, 'a') AS a, (id, x) AS b FROM t",

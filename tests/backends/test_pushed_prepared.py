@@ -7,15 +7,15 @@ import pytest
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.dialect import Kind, stored
 from dpproxy.backends.postgres_dialect import dialect
-from dpproxy.backends.printer import read
 from dpproxy.backends.pushed_prepared import NO_SECRET, Build, Kept
 from dpproxy.values.errors import Unsupported
 from tests.backends.statements import transpiled
+from tests.reading import read
 
 COLUMNS = {"id": stored(Kind.WHOLE), "name": stored(Kind.TEXT, "{}::text")}
 CUT = """SELECT id, name FROM (SELECT * FROM t QUALIFY row_number() OVER
   (PARTITION BY id ORDER BY hash($1, id, name) ASC NULLS LAST) <= 2) AS bounded"""
-TABLE = PreparedTable("t1", "t", CUT, truncated=True)
+TABLE = PreparedTable("t1", "t", read(CUT), truncated=True)
 READ = f'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "{PREPARED}"."main"."t1" WHERE "name" = \'$1\''
 
 
@@ -46,7 +46,7 @@ def kept() -> Kept:
 
 
 def test_the_secret_is_a_parameter_of_the_build_and_of_nothing_else(kept: Kept):
-    build = kept.know("t1", CUT)
+    build = kept.know("t1", TABLE.query)
     assert (build.query.parameters, "$1" in build.query.sql, NO_SECRET in build.query.sql) == (
         ("1",),
         True,
@@ -65,7 +65,7 @@ def test_a_statement_reads_the_table_and_is_checked_without_it(kept: Kept):
     checked = transpiled(READ, kept.drafts, kept.tables)
     assert "own_t1" not in checked.sql
     assert "hash_record" in checked.sql
-    assert [c.value.kind for c in kept.know("t1", CUT).query.columns] == [Kind.WHOLE, Kind.TEXT]
+    assert [c.value.kind for c in kept.know("t1", TABLE.query).query.columns] == [Kind.WHOLE, Kind.TEXT]
 
 
 def test_they_are_built_and_dropped_by_name(kept: Kept):
@@ -78,6 +78,6 @@ def test_they_are_built_and_dropped_by_name(kept: Kept):
 
 def test_one_that_is_not_known_or_not_computed_alike_is_refused(kept: Kept):
     with pytest.raises(Unsupported):
-        kept.know("t2", "SELECT md5(name) AS m FROM t")
+        kept.know("t2", read("SELECT md5(name) AS m FROM t"))
     with pytest.raises(Unsupported):
         transpiled(READ.replace('"t1"', '"t2"'), kept.dialect, kept.tables)

@@ -12,18 +12,22 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpproxy.algebra.plan import PREPARED, PublicPlan
+from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends import remote as module
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.remote import Remote
 from dpproxy.values.errors import Cancelled, Internal, NumberOutOfRange, Refusal, StartupError, TooComplex
 from dpproxy.values.pgtypes import TEXT
+from tests.backends.inline import Inline
+from tests.reading import words
 from udfs.privacy import Exact
 
-ENDLESS = "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t"
-GROUPS = "SELECT k AS k0, CAST(sum(i) AS HUGEINT) AS m0, CAST(count(*) AS HUGEINT) AS n FROM t GROUP BY 1 ORDER BY 1"
-ONE = "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM t"
+ENDLESS = words("SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t")
+GROUPS = words(
+    "SELECT k AS k0, CAST(sum(i) AS HUGEINT) AS m0, count(*)::HUGEINT AS n FROM t GROUP BY 1 ORDER BY 1"
+)
+ONE = words("SELECT CAST(count(*) AS HUGEINT) AS m0 FROM t")
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +57,21 @@ def works(remote: Remote) -> None:
 
 
 def test_it_returns_what_the_engine_in_this_process_returns(remote: Remote, file: Path):
-    own = DuckDB(file, threads=1)
+    own = Inline(DuckDB(file, threads=1))
     try:
         assert remote.schema() == own.schema()
         assert remote.prepared_names() == own.prepared_names() == set()
-        public = PublicPlan("SELECT *, NULL, TRUE, CAST(i AS DECIMAL(5, 1)), 'NaN'::DOUBLE > 1 FROM t", ())
+        public = words("SELECT *, NULL, TRUE, CAST(i AS DECIMAL(5, 1)), 'NaN'::DOUBLE > 1 FROM t")
         assert remote.run_public(public, "s") == own.run_public(public, "s")
-        opened = "SELECT k AS c0, h AS c1 FROM t ORDER BY i"
+        opened = words("SELECT k AS c0, h AS c1 FROM t ORDER BY i")
         assert remote.run_open(opened, "s").equals(own.run_open(opened, "s"))
         for few in ((TEXT,), None):
             given = (GROUPS, {}, "s")
             assert remote.run(*given, few=few).value.equals(own.run(*given, few=few).value)
         with pytest.raises(NumberOutOfRange):
-            remote.run_public(PublicPlan("SELECT CAST(k || 'x' AS INTEGER) FROM t", ()), "s")
+            remote.run_public(words("SELECT CAST(k || 'x' AS INTEGER) FROM t"), "s")
         with pytest.raises(Internal, match="stays charged"):
-            remote.run("SELECT error(k) AS m0 FROM t", {}, "s")
+            remote.run(words("SELECT error(k) AS m0 FROM t"), {}, "s")
     finally:
         own.close()
 
@@ -142,7 +146,7 @@ def test_what_does_not_obey_is_killed_and_the_next_statement_works(
     os.kill(second, signal.SIGSTOP)
     threading.Timer(0.1, remote.interrupt, ("s",)).start()
     with pytest.raises(Cancelled, match="user request"):
-        remote.run_public(PublicPlan("SELECT 1", ()), "s")
+        remote.run_public(words("SELECT 1"), "s")
     works(remote)
 
 
@@ -178,7 +182,7 @@ def test_memory_that_runs_out_is_a_clean_error(remote: Remote):
         "SELECT a.i AS m0, b.i AS m1 FROM range(1000000) AS a(i), range(1000) AS b(i)",
     ):
         with pytest.raises(Internal, match="stays charged"):
-            remote.run(sql, {}, "s")
+            remote.run(words(sql), {}, "s")
         works(remote)
     assert first >= 0
 
@@ -211,8 +215,8 @@ def test_a_view_is_read_from_its_file_and_put_away(file: Path, tmp_path: Path):
     for _ in range(2):
         remote.load("w1", path, "SELECT a, b FROM rows")
     assert "w1" in remote.prepared_names()
-    plan = PublicPlan(f'SELECT sum(a) AS c0, max(b) AS c1 FROM "{PREPARED}"."main"."w1"', (), portion=5)
-    assert [part.to_pydict() for part in remote.run_portions(plan, "s")] == [{"c0": [10], "c1": [1.0]}]
+    plan = words(f'SELECT sum(a) AS c0, max(b) AS c1 FROM "{PREPARED}"."main"."w1"')
+    assert [part.to_pydict() for part in remote.run_portions(plan, 5, "s")] == [{"c0": [10], "c1": [1.0]}]
     remote.unload("w1")
     assert "w1" not in remote.prepared_names()
     with pytest.raises(Internal, match="view"):

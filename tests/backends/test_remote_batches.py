@@ -10,16 +10,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends import duckdb as engine
 from dpproxy.backends import remote as module
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.remote import Remote
 from dpproxy.values.errors import Cancelled, NumberOutOfRange, SeveralRows
+from tests.backends.inline import Inline
+from tests.reading import words
 
 ROWS = 400_000
-ALL = PublicPlan("SELECT i AS c0, k AS c1 FROM t", (), portion=5_000)
-ENDLESS = PublicPlan("SELECT i AS c0 FROM range(1000000000000) AS r(i) WHERE i < 3", (), portion=1)
+ALL = (words("SELECT i AS c0, k AS c1 FROM t"), 5_000)
+ENDLESS = (words("SELECT i AS c0 FROM range(1000000000000) AS r(i) WHERE i < 3"), 1)
 """A few rows, then nothing for hours."""
 
 
@@ -43,7 +44,7 @@ def pid(remote: Remote) -> int:
 
 
 def works(remote: Remote) -> None:
-    assert remote.run_public(PublicPlan("SELECT count(*) FROM t", ()), "after") == [(ROWS,)]
+    assert remote.run_public(words("SELECT count(*) FROM t"), "after") == [(ROWS,)]
 
 
 def soon(holds: Callable[[], bool]) -> None:
@@ -54,12 +55,12 @@ def soon(holds: Callable[[], bool]) -> None:
 
 
 def test_every_row_comes_once_in_order(remote: Remote):
-    found = [n for part in remote.run_portions(ALL, "s") for n in part["c0"].to_pylist()]
+    found = [n for part in remote.run_portions(*ALL, "s") for n in part["c0"].to_pylist()]
     assert found == list(range(ROWS))
-    none = PublicPlan("SELECT i AS c0 FROM t WHERE i < 0", (), portion=10)
-    assert list(remote.run_portions(none, "s")) == []
+    none = (words("SELECT i AS c0 FROM t WHERE i < 0"), 10)
+    assert list(remote.run_portions(*none, "s")) == []
     lanes = len(remote._keeper.child()._lanes)
-    assert sum(part.num_rows for part in remote.run_portions(ALL, "s")) == ROWS
+    assert sum(part.num_rows for part in remote.run_portions(*ALL, "s")) == ROWS
     assert len(remote._keeper.child()._lanes) == lanes
 
 
@@ -71,7 +72,7 @@ def seconds(process: int) -> float:
 
 def test_the_engine_waits_for_who_reads(remote: Remote):
     """Two million characters would be some seconds of work: nothing of it is done."""
-    rows = remote.run_portions(PublicPlan("SELECT a.i AS c0 FROM t AS a, t AS b", (), portion=5_000), "s")
+    rows = remote.run_portions(*(words("SELECT a.i AS c0 FROM t AS a, t AS b"), 5_000), "s")
     next(rows)
     time.sleep(0.3)
     before = seconds(pid(remote))
@@ -85,7 +86,7 @@ def test_who_leaves_early_frees_the_statement_and_its_lane(remote: Remote):
     child = remote._keeper.child()
     works(remote)
     free = len(child._lanes)
-    several = [remote.run_portions(ALL, f"s{n}") for n in range(5)]
+    several = [remote.run_portions(*ALL, f"s{n}") for n in range(5)]
     for rows in several:
         next(rows)
     for rows in several:
@@ -93,7 +94,7 @@ def test_who_leaves_early_frees_the_statement_and_its_lane(remote: Remote):
     soon(lambda: len(child._lanes) >= max(free, 5))
     files = len(os.listdir(f"/proc/{child.process.pid}/fd"))
     for _ in range(50):
-        rows = remote.run_portions(ALL, "s")
+        rows = remote.run_portions(*ALL, "s")
         next(rows)
         del rows  # what nobody holds is closed as well
     soon(lambda: len(child._lanes) >= max(free, 5))
@@ -103,7 +104,7 @@ def test_who_leaves_early_frees_the_statement_and_its_lane(remote: Remote):
 
 
 def test_a_cancel_stops_what_is_awaited_and_only_that(remote: Remote):
-    rows = remote.run_portions(ENDLESS, "s")
+    rows = remote.run_portions(*ENDLESS, "s")
     next(rows)
     remote.interrupt("s")  # nobody waits: there is nothing to stop
     threading.Timer(0.5, remote.interrupt, ("s",)).start()
@@ -116,7 +117,7 @@ def test_a_cancel_stops_what_is_awaited_and_only_that(remote: Remote):
 
 def test_what_does_not_obey_is_killed(remote: Remote, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "GRACE", 0.3)
-    rows, first = remote.run_portions(ALL, "s"), pid(remote)
+    rows, first = remote.run_portions(*ALL, "s"), pid(remote)
     next(rows)
     os.kill(first, signal.SIGSTOP)
     threading.Timer(0.1, remote.interrupt, ("s",)).start()
@@ -124,7 +125,7 @@ def test_what_does_not_obey_is_killed(remote: Remote, monkeypatch: pytest.Monkey
         for _ in rows:
             pass
     works(remote)
-    idle = remote.run_portions(ALL, "s")
+    idle = remote.run_portions(*ALL, "s")
     next(idle)
     os.kill(pid(remote), signal.SIGSTOP)
     idle.close()
@@ -132,7 +133,7 @@ def test_what_does_not_obey_is_killed(remote: Remote, monkeypatch: pytest.Monkey
 
 
 def test_a_process_that_ends_midway_is_told_in_the_same_words(remote: Remote):
-    rows = remote.run_portions(ALL, "s")
+    rows = remote.run_portions(*ALL, "s")
     next(rows)
     os.kill(pid(remote), signal.SIGKILL)
     with pytest.raises(WorkerLost, match="send it again"):
@@ -143,15 +144,15 @@ def test_a_process_that_ends_midway_is_told_in_the_same_words(remote: Remote):
 
 def test_only_the_engines_own_time_counts(file: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(engine, "LONGEST_PUBLIC", 0.5)
-    own = engine.DuckDB(file, threads=1)
+    own = Inline(engine.DuckDB(file, threads=1))
     try:
-        rows = own.run_portions(ALL, "s")
+        rows = own.run_portions(*ALL, "s")
         next(rows)
         time.sleep(0.7)
         assert sum(part.num_rows for part in rows) == ROWS - 5_000
         begun = time.monotonic()
         with pytest.raises(Cancelled, match="statement timeout"):
-            list(own.run_portions(ENDLESS, "s"))
+            list(own.run_portions(*ENDLESS, "s"))
         assert time.monotonic() - begun < 10
     finally:
         own.close()
@@ -166,8 +167,8 @@ def test_only_the_engines_own_time_counts(file: Path, monkeypatch: pytest.Monkey
     ],
 )
 def test_an_error_midway_quotes_nothing(remote: Remote, late: str, kind: type[Exception]):
-    plan = PublicPlan(f"SELECT CASE WHEN i > 300000 THEN {late} END AS c0 FROM t", (), portion=1_000)
+    plan = (words(f"SELECT CASE WHEN i > 300000 THEN {late} END AS c0 FROM t"), 1_000)
     with pytest.raises(kind) as caught:
-        list(remote.run_portions(plan, "s"))
+        list(remote.run_portions(*plan, "s"))
     assert "secret" not in str(caught.value)
     works(remote)

@@ -10,12 +10,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.remote import Remote
 from dpproxy.backends.spill import PREFIX, Spill
 from dpproxy.values.errors import Refusal
+from tests.reading import words
 
-SORTED = PublicPlan("SELECT s FROM t ORDER BY s", (), portion=2000)
+SORTED = (words("SELECT s FROM t ORDER BY s"), 2000)
 """More than the memory holds, all of it at hand before the first row is."""
 
 
@@ -50,7 +50,7 @@ def soon(condition: Callable[[], bool]) -> bool:
 def test_what_a_killed_engine_has_written_is_removed_when_the_next_one_is_there(
     remote: Remote, file: Path, tmp_path: Path
 ):
-    portions = remote.run_portions(SORTED, "s")
+    portions = remote.run_portions(*SORTED, "s")
     assert next(portions).num_rows
     assert spilled(tmp_path)
     assert not file.with_name(f"{file.name}.tmp").exists()
@@ -60,14 +60,14 @@ def test_what_a_killed_engine_has_written_is_removed_when_the_next_one_is_there(
         list(portions)
     assert soon(lambda: remote.epoch > 0)
     assert not spilled(tmp_path)
-    with closing(remote.run_portions(SORTED, "again")) as again:
+    with closing(remote.run_portions(*SORTED, "again")) as again:
         assert next(again).num_rows
         assert spilled(tmp_path)  # the directory is there for the next one
 
 
 def test_nothing_stays_of_an_engine_that_ended_in_order(file: Path, tmp_path: Path):
     found = Remote(file, threads=1, memory="60MB", prepared=tmp_path / "prepared.duckdb")
-    portions = found.run_portions(SORTED, "s")
+    portions = found.run_portions(*SORTED, "s")
     next(portions)
     assert spilled(tmp_path)
     portions.close()

@@ -22,6 +22,7 @@ from dpproxy.planner.query import plan_query
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
+from tests.backends.inline import Inline
 from tests.bench.cases import BY_CELL, BY_REGION, EACH, VISITS
 from tests.bench.data import FULL, Sizes, make, policy
 from tests.bench.report import conditions, markdown
@@ -44,7 +45,7 @@ def measure(folder: Path, sizes: Sizes, rounds: int) -> Iterator[list[str]]:
     """What, then milliseconds of each form, with its ratio to the first."""
     data = folder / "data.duckdb"
     make(data, sizes)
-    backend = DuckDB(data, threads=2, prepared=prepared_file(folder, data, SECRET))
+    backend = Inline(DuckDB(data, threads=2, prepared=prepared_file(folder, data, SECRET)))
     tables, declared, schema = PreparedTables(backend, SECRET, say), Policy(), backend.schema()
     for statement in filter(None, map(str.strip, policy().split(";"))):
         declared = apply(declared, change_of(statement), schema)
@@ -69,12 +70,12 @@ def measure(folder: Path, sizes: Sizes, rounds: int) -> Iterator[list[str]]:
     backend.close()
 
 
-def timed(backend: DuckDB, forms: Sequence[tuple[str, Mapping[str, object]]]) -> list[float]:
+def timed(backend: Inline, forms: Sequence[tuple[str, Mapping[str, object]]]) -> list[float]:
     """Seconds of processor time of each."""
     times = []
     for sql, parameters in forms:
         begun = time.process_time()
-        backend.run(sql, parameters, "bench")
+        backend.engine.run(sql, parameters, "bench")
         times.append(time.process_time() - begun)
     return times
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import pytest
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS, PRESENT, moments
@@ -29,6 +30,7 @@ from dpproxy.values.errors import (
     Unsupported,
 )
 from tests.proxies import started, write_home
+from tests.reading import words
 
 DDL = (
     "CREATE TABLE t AS SELECT CAST(i % 50 AS INTEGER) AS x, ['a', 'b'][1 + i % 2] AS k, i AS y FROM range(500) AS r(i)",
@@ -223,9 +225,9 @@ def test_analysts_do_not_administer(engine: Engine):
 def test_a_failure_stays_charged_and_says_nothing(engine: Engine, monkeypatch: pytest.MonkeyPatch):
     plan = engine._backend.run
 
-    def broken(sql: str, *rest: object, **more: object) -> object:
-        del sql
-        return plan("SELECT error(max(k)) FROM t", *rest, **more)  # type: ignore[arg-type]
+    def broken(query: nodes.Query, *rest: object, **more: object) -> object:
+        del query
+        return plan(words("SELECT error(max(k)) FROM t"), *rest, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(engine._backend, "run", broken)
     with pytest.raises(Internal) as caught:

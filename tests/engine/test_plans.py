@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import pytest
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, PublicPlan
 from dpproxy.algebra.request import Prepared, Request, Select
 from dpproxy.analysis.scopes import Parameters
@@ -168,5 +169,5 @@ def test_what_is_out_of_order_takes_nobodys_rights(plans: Plans, monkeypatch: py
     monkeypatch.setattr(plans, "plan", broken)
     with pytest.raises(CatalogueUnavailable):
         plans.check_readable(
-            PublicPlan("", ()), Request(ANN, Prepared(COUNT, (), None, Select()), (), DEFAULTS)
+            PublicPlan(nodes.Select(), ()), Request(ANN, Prepared(COUNT, (), None, Select()), (), DEFAULTS)
         )

@@ -104,7 +104,7 @@ def _answer(world: World, made: Plan) -> list[tuple[object, ...]]:
     tables.fill(world.rows)
     release = Release()
     try:
-        publics = [tables.table(sql) for sql in made.publics]
+        publics = [tables.table(printing.text(query)) for query in made.publics]
         return output.convert(made.outputs, release.answer(made, tables.relations(made), publics))
     finally:
         release.close()
@@ -128,7 +128,7 @@ def _public(world: World, made: PublicPlan) -> list[tuple[object, ...]]:
     tables = Tables(world)
     tables.fill(world.rows)
     try:
-        columns = tables.table(made.sql).columns
+        columns = tables.table(printing.text(made.query)).columns
         return output.convert(made.outputs, list(zip(*(c.to_pylist() for c in columns), strict=True)))
     finally:
         tables.close()

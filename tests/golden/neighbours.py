@@ -127,7 +127,7 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
     """
     tables.fill(world.rows)
     relations = tables.relations(plan)
-    publics = [tables.table(sql) for sql in plan.publics]
+    publics = [tables.table(printing.text(query)) for query in plan.publics]
     held = [[_value(printing.text(q), relations, publics) for _, q in part.inputs] for part in plan.parts]
     whole = [tables.exact(p, v) for p, v in zip(plan.parts, held, strict=True)]
     most = [0] * len(plan.parts)

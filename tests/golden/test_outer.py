@@ -13,6 +13,7 @@ import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import Plan
 from dpproxy.backends.release import Relations, Release, key_table
 from dpproxy.engine import output
@@ -37,13 +38,13 @@ PUBLIC = build([
 class Remembering(World):
     """Asks for each fact once."""
 
-    def facts(self, sql: str) -> tuple[Row, ...]:
-        return _facts(sql)
+    def facts(self, query: nodes.Query) -> tuple[Row, ...]:
+        return _facts(query)
 
 
 @functools.cache
-def _facts(sql: str) -> tuple[Row, ...]:
-    return PUBLIC.facts(sql)
+def _facts(query: nodes.Query) -> tuple[Row, ...]:
+    return PUBLIC.facts(query)
 
 
 WORLD = Remembering(PUBLIC.ddl, PUBLIC.policy_ddl, PUBLIC.schema, PUBLIC.policy, PUBLIC.rows)
@@ -81,7 +82,7 @@ def ours(
     release: Release, connection: duckdb.DuckDBPyConnection, sql: str, drawn: Sequence[Sequence[int]]
 ) -> list[Row]:
     plan = plan_of(WORLD, T + sql, {"dp.clamp": "off"})
-    publics = [connection.sql(query).to_arrow_table() for query in plan.publics]
+    publics = [connection.sql(printing.text(query)).to_arrow_table() for query in plan.publics]
     return output.convert(plan.outputs, release.answer(plan, relations(plan, drawn), publics))
 
 

@@ -9,6 +9,7 @@ import math
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Plan
 from dpproxy.backends.release import Release
 from dpproxy.engine import output
@@ -33,7 +34,7 @@ def answered(plan: Plan, tables: Tables) -> list[Row]:
     """The answer as if the noise were zero."""
     release = Release()
     try:
-        publics = [tables.table(sql) for sql in plan.publics]
+        publics = [tables.table(printing.text(query)) for query in plan.publics]
         return output.convert(plan.outputs, release.answer(plan, tables.relations(plan), publics))
     finally:
         release.close()

@@ -63,7 +63,7 @@ class World:
     prepared: bool = False
     """Statements read prepared tables."""
 
-    def facts(self, sql: str) -> tuple[Row, ...]:
+    def facts(self, query: nodes.Query) -> tuple[Row, ...]:
         """What the planner may read: public tables alone are there."""
         with duckdb.connect(":memory:") as connection:
             for statement in self.ddl:
@@ -74,7 +74,7 @@ class World:
                         connection.execute(
                             f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row
                         )
-            return tuple(connection.execute(sql).fetchall())
+            return tuple(connection.execute(printing.text(query)).fetchall())
 
     def place(self, table: str, column: str) -> int:
         """Where a column stands in a table's rows."""
@@ -245,14 +245,16 @@ class Tables:
             if table.name not in self._prepared:
                 given = {"1": secret} if table.truncated else {}
                 target = f"{PREPARED}.main.{table.name}"
-                self._connection.execute(f"CREATE OR REPLACE TABLE {target} AS {table.sql}", given)
+                self._connection.execute(
+                    f"CREATE OR REPLACE TABLE {target} AS {printing.text(table.query)}", given
+                )
                 self._prepared.add(table.name)
 
     def relations(self, plan: Plan) -> Relations:
         """Every part as it would be released without noise."""
         found: Relations = []
         release = Release()
-        publics = [self.table(sql) for sql in plan.publics]
+        publics = [self.table(printing.text(query)) for query in plan.publics]
         try:
             for part in plan.parts:
                 values = [release.value(printing.text(q), found, publics) for _, q in part.inputs]

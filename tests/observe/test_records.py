@@ -3,6 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, PublicPlan
 from dpproxy.observe.audit_entry import Entry, Outcome
 from dpproxy.observe.audit_log import AuditLog
@@ -31,7 +32,7 @@ def test_what_is_listed_fits_the_columns():
 
 
 def test_an_exact_answer_says_so():
-    told = exact_notice(PublicPlan("SELECT 1", (), ("people", "visits")))
+    told = exact_notice(PublicPlan(nodes.Select(), (), ("people", "visits")))
     assert "exact answer of people, visits" in told.message
     assert "audit log" in told.message
 

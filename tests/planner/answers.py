@@ -1,5 +1,6 @@
 """What a statement shows without noise."""
 
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.release import Release
 from dpproxy.engine import output
@@ -13,9 +14,9 @@ def answered(world: World, sql: str, **options: str) -> list[Row]:
     try:
         tables.fill(world.rows)
         if isinstance(plan, PublicPlan):
-            columns = tables.table(plan.sql).columns
+            columns = tables.table(printing.text(plan.query)).columns
             return output.convert(plan.outputs, list(zip(*(c.to_pylist() for c in columns), strict=True)))
-        publics = [tables.table(query) for query in plan.publics]
+        publics = [tables.table(printing.text(query)) for query in plan.publics]
         return output.convert(plan.outputs, release.answer(plan, tables.relations(plan), publics))
     finally:
         release.close()

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpproxy.algebra import bridge, nodes, printing
+from dpproxy.algebra import nodes, printing
 from dpproxy.analysis.totality import check_total
 from dpproxy.planner import exact
 from dpproxy.planner.canonical import normal, stage
 from tests.golden.world import World, build, plan_of
 from tests.planner.wordings import CONDITIONS, HEADER, JOINED, KEYS, MEASURES, QUESTIONS, Asked, worded
+from tests.reading import read
 
 CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -62,7 +63,7 @@ def test_a_text_means_what_its_nodes_mean(world: World, data: st.DataObject):
         patch.setattr(exact, "check_total", checked)
         plan_of(world, data.draw(worded(data.draw(QUESTIONS))))
     assert queries
-    assert [normal(bridge.read(printing.text(q))) for q in queries] == [normal(q) for q in queries]
+    assert [normal(read(printing.text(q))) for q in queries] == [normal(q) for q in queries]
 
 
 def _changed(asked: Asked) -> list[Asked]:
@@ -123,7 +124,7 @@ def test_other_subqueries_and_joins_have_other_forms(world: World):
 
 def test_what_no_rule_covers_is_told_by_its_text():
     one, other = (
-        normal(bridge.read(f"SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t LEFT JOIN w ON a = {c}"))
+        normal(read(f"SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t LEFT JOIN w ON a = {c}"))
         for c in ("b", "c")
     )
     assert one.rows[0] == "text"
@@ -136,7 +137,7 @@ def test_a_name_that_two_queries_may_have_is_not_guessed():
         "SELECT COUNT(*) AS m0 FROM (SELECT x AS v FROM t) AS s WHERE EXISTS (SELECT 1 FROM u WHERE v = 1)",
         "SELECT COUNT(*) AS m0 FROM (SELECT y AS v FROM t) AS s WHERE EXISTS (SELECT 1 FROM u WHERE v = 1)",
     )
-    one, other = map(normal, map(bridge.read, asked))
+    one, other = map(normal, map(read, asked))
     assert one.rows[0] == "text"
     assert one != other
 

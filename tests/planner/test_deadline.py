@@ -7,6 +7,7 @@ from functools import partial
 import duckdb
 import pytest
 
+from dpproxy.algebra import nodes, printing
 from dpproxy.analysis.work import CALL, row_work
 from dpproxy.planner.access import LONGEST_WORK, Context
 from dpproxy.planner.deadline import BOUNDED, DRAWN, JOINED, PLAIN
@@ -125,12 +126,12 @@ def test_whatever_is_computed_on_a_row_counts(unsized: World, more: str, than: s
     assert nanoseconds(unsized, more) > nanoseconds(unsized, than)
 
 
-def facts_of(*rows: str) -> Callable[[World, str], tuple[Row, ...]]:
+def facts_of(*rows: str) -> Callable[[World, nodes.Query], tuple[Row, ...]]:
     """Public tables of many rows, which need not be written one by one."""
     connection = duckdb.connect(":memory:")
     for statement in (*PUBLIC, *rows):
         connection.execute(statement)
-    return lambda _, sql: tuple(connection.execute(sql).fetchall())
+    return lambda _, query: tuple(connection.execute(printing.text(query)).fetchall())
 
 
 PUBLIC = ("CREATE TABLE w (k INTEGER, f INTEGER)", "CREATE TABLE zips (zip VARCHAR, label VARCHAR)")

@@ -7,7 +7,6 @@ import duckdb
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.backends.dialect import Dialect, Kind, stored
 from dpproxy.backends.postgres_dialect import dialect as postgres
@@ -15,6 +14,7 @@ from dpproxy.backends.spark_dialect import dialect as spark
 from dpproxy.planner.equalities import hashed
 from tests.backends.statements import transpiled
 from tests.golden.world import SECRET, World, build, plan_of
+from tests.reading import expression
 
 DDL = (
     "CREATE TABLE people (id INTEGER, s VARCHAR, n INTEGER, d DECIMAL(8,2))",
@@ -118,5 +118,5 @@ def test_other_engines_take_the_form(world: World, form: Dialect):
     ],
 )
 def test_only_equalities_of_two_sides_are_written_otherwise(condition: str, written: list[str]):
-    found = hashed([bridge.expression(parse_one(condition, read="duckdb"))])
+    found = hashed([expression(parse_one(condition, read="duckdb"))])
     assert [duck.text(f) for f in found] == written

@@ -65,7 +65,7 @@ def test_a_computed_double_is_put_inside_its_bounds_again():
 def test_a_public_column_is_read_as_it_is_and_its_values_are_its_keys():
     field = Public(
         "ward", Column("ward_1", TEXT), lambda held: Typed(duck.column(held), TEXT),
-        lambda _: ("A", 0.5, None), "wards", "ward",
+        lambda _: ("A", 0.5, None),
     )  # fmt: skip
     assert duck.text(field.read(exp.column("ward")).sql) == '"ward_1"'
     assert field.key(None).values == ("A", None)

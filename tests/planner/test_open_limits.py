@@ -1,6 +1,5 @@
 import pytest
 
-from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open_limits import (
@@ -15,6 +14,7 @@ from dpproxy.planner.open_limits import (
 )
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.pgtypes import INT8, TEXT
+from tests.reading import read
 
 NUMBER = Typed(duck.column("n"), INT8)
 WORD = Typed(duck.column("w"), TEXT, longest=92)
@@ -61,4 +61,4 @@ def test_what_is_large_is_read_in_portions_of_some_size():
     ],
 )
 def test_the_engine_holds_what_it_sorts_groups_and_puts_together(sql: str, *, found: bool):
-    assert streams(bridge.read(sql)) is found
+    assert streams(read(sql)) is found

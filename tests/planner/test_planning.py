@@ -56,7 +56,7 @@ def test_parts_are_one_where_they_are_computed_and_released_alike(planning: Plan
 
 
 def test_a_part_has_the_prepared_tables_that_it_reads(planning: Planning):
-    tables = [PreparedTable(n, "t", "", truncated=False) for n in ("p_ab", "p_cd")]
+    tables = [PreparedTable(n, "t", nodes.Select(), truncated=False) for n in ("p_ab", "p_cd")]
     planning.prepares = {t.name: t for t in tables}
     named = [nodes.Table("p_cd", path=(PREPARED, "main")), nodes.Table("p_ab")]
     planning.add(replace(PART, query=nodes.Select(source=named[0], joins=(nodes.Join(named[1]),))))

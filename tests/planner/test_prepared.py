@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from tests.golden.neighbours import furthest
 from tests.golden.world import Tables, World, build, plan_of
@@ -40,7 +41,7 @@ def test_no_statement_cuts_or_clamps_what_is_prepared():
     assert "CASE" not in part.exact
     [table] = part.prepares
     assert table.truncated
-    assert table.sql.count("QUALIFY") == 1
+    assert printing.text(table.query).count("QUALIFY") == 1
 
 
 def test_names_of_our_own_give_way_to_those_of_the_table():
@@ -62,7 +63,7 @@ def test_the_name_follows_from_what_is_held():
     )
     later = replace(made, policy=replace(made.policy, data_version=2))
     [newer] = prepares(later, "SELECT sum(x) FROM people")
-    assert (newer.name != table.name, newer.sql == table.sql) == (True, True)
+    assert (newer.name != table.name, newer.query == table.query) == (True, True)
     [other] = prepares(
         world("ALTER TABLE people SET PRIVACY KEY (id) MAX ROWS 3"), "SELECT sum(x) FROM people"
     )
@@ -78,7 +79,7 @@ def test_rows_that_are_units_are_prepared_only_where_columns_have_bounds():
     )
     [table] = prepares(bounded, "SELECT sum(i) FROM t")
     assert not table.truncated
-    assert "QUALIFY" not in table.sql
+    assert "QUALIFY" not in printing.text(table.query)
 
 
 def test_keys_are_held_as_they_are():

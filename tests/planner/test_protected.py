@@ -8,6 +8,7 @@ from fractions import Fraction
 import duckdb
 import pytest
 
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Caller
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.access import Context
@@ -58,7 +59,7 @@ def compiled(world: World, query: str) -> ViewQuery:
         for statement in world.ddl:
             connection.execute(statement)
         connection.executemany("INSERT INTO jobs VALUES (?, ?, ?)", world.rows["jobs"])
-        facts = lambda sql: tuple(connection.execute(sql).fetchall())  # noqa: E731 - one line
+        facts = lambda query: tuple(connection.execute(printing.text(query)).fetchall())  # noqa: E731 - one line
         return plan_view("v", query, Context(world.policy, world.schema, nobody, DEFAULTS, None, facts))
 
 

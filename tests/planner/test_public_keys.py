@@ -2,6 +2,7 @@
 
 import pytest
 
+from dpproxy.algebra import nodes
 from dpproxy.planner import public_keys
 from dpproxy.values.errors import TooComplex
 from tests.golden.world import World, build, plan_of
@@ -95,13 +96,13 @@ def calendar() -> World:
 def test_no_more_keys_are_listed_than_the_conditions_leave(
     calendar: World, monkeypatch: pytest.MonkeyPatch, key: str, count: int
 ):
-    asked: list[str] = []
+    asked: list[nodes.Query] = []
     facts = World.facts
 
-    def spied(world: World, sql: str) -> tuple[tuple[object, ...], ...]:
-        asked.append(sql)
-        rows = facts(world, sql)
-        assert len(rows) <= 60 or key == "s.no", sql  # its own declared values
+    def spied(world: World, query: nodes.Query) -> tuple[tuple[object, ...], ...]:
+        asked.append(query)
+        rows = facts(world, query)
+        assert len(rows) <= 60 or key == "s.no", query  # its own declared values
         return rows
 
     monkeypatch.setattr(World, "facts", spied)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Caller, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS
@@ -48,7 +49,7 @@ def test_with_preview_the_view_answers(world: World, sql: str):
     found = routed(world, sql, preview="view")
     assert isinstance(found, PublicPlan)
     assert found.view == "v"
-    assert VIEW.table in found.sql
+    assert VIEW.table in printing.text(found.query)
     assert "dp.preview" in routed_notice(found.view).message
 
 

@@ -6,8 +6,9 @@ import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpproxy.algebra import bridge, nodes
+from dpproxy.algebra import nodes
 from dpproxy.planner.terms import FALSE, TRUE, Term, put, term
+from tests.reading import expression
 
 ROWS = [
     (x, y, d, k)
@@ -22,7 +23,7 @@ def read(sql: str) -> Term:
     def leaf(node: nodes.Node) -> Term | None:
         return ("column", node.name) if isinstance(node, nodes.Column) else None
 
-    return term(bridge.expression(sqlglot.parse_one(sql, read="duckdb")), leaf)
+    return term(expression(sqlglot.parse_one(sql, read="duckdb")), leaf)
 
 
 SAME = (
@@ -99,7 +100,7 @@ def test_numbers_that_are_put_into_a_form_make_the_form_of_the_statement(
     words: str, numbers: tuple[str, str]
 ):
     marks = nodes.Number("990"), nodes.Number("991")
-    tree = bridge.expression(sqlglot.parse_one(words.format(*(m.text for m in marks)), read="duckdb"))
+    tree = expression(sqlglot.parse_one(words.format(*(m.text for m in marks)), read="duckdb"))
     holes = [nodes.Hole(place, 0) for place in range(2)]
     opened = tree.replaced(lambda node: holes[marks.index(node)] if node in marks else None)
     form = term(opened, lambda node: ("column", node.name) if isinstance(node, nodes.Column) else None)

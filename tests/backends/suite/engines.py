@@ -26,6 +26,7 @@ from dpproxy.backends.spark import Spark
 from dpproxy.config.configuration import load_config
 from dpproxy.sql.quoting import quoted
 from tests import proxies
+from tests.backends.inline import Inline
 from tests.postgres import Server
 from tests.proxies import Proxy, write_home
 from tests.spark import Cluster
@@ -173,17 +174,17 @@ def _url(data: str) -> str:
 
 
 def _on_postgresql(data: str, folder: Path) -> Source:
-    return Pushed(Postgres(_url(data), "main", 30.0), DuckDB(folder / EMPTY), folder)
+    return Pushed(Postgres(_url(data), "main", 30.0), Inline(DuckDB(folder / EMPTY)), folder)
 
 
 def _on_prepared(data: str, folder: Path) -> Source:
     server = Postgres(_url(data), "main", 30.0)
-    local = DuckDB(folder / EMPTY, prepared=folder / "given.duckdb")
+    local = Inline(DuckDB(folder / EMPTY, prepared=folder / "given.duckdb"))
     return Pushed(server, local, folder, PostgresPrepared(server, "kept", "main", bytes(32)))
 
 
 def _on_sail(data: str, folder: Path) -> Source:
-    return Pushed(Spark(_url(data), "main", 30.0), DuckDB(folder / EMPTY), folder)
+    return Pushed(Spark(_url(data), "main", 30.0), Inline(DuckDB(folder / EMPTY)), folder)
 
 
 ENGINES = (

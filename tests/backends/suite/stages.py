@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import PREPARED, Part, Plan
 from dpproxy.backends.source import Source
 from dpproxy.sql.quoting import quoted
@@ -54,8 +55,8 @@ def asked(source: Source, part: Part) -> Rows:
     for kept in part.prepares:
         if kept.name not in present:
             secret: dict[str, object] = {"1": SECRET} if kept.truncated else {}
-            source.build(kept.name, kept.sql, secret, "suite", bool)
-    table = source.run(part.exact, given(part), "suite").value
+            source.build(kept.name, kept.query, secret, "suite", bool)
+    table = source.run(part.query, given(part), "suite").value
     return plain(list(zip(*(c.to_pylist() for c in table.columns), strict=True)))
 
 
@@ -74,7 +75,9 @@ def _computed(file: Path, part: Part, secret: str) -> Rows:
         connection.execute(f"ATTACH ':memory:' AS {PREPARED}; ATTACH '{file}' AS held (READ_ONLY); USE held")
         for table in part.prepares:
             values: dict[str, object] = {"1": secret} if table.truncated else {}
-            connection.execute(f"CREATE TABLE {PREPARED}.main.{table.name} AS {table.sql}", values)
+            connection.execute(
+                f"CREATE TABLE {PREPARED}.main.{table.name} AS {printing.text(table.query)}", values
+            )
         return plain(connection.execute(part.exact, given(part, secret)).fetchall())
 
 

@@ -6,20 +6,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpproxy.algebra import nodes, printing
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Plan, PreparedTable
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends import postgres_dialect, spark_dialect
 from dpproxy.backends.dialect import Dialect
 from dpproxy.backends.postgres_schema import _TYPES
-from dpproxy.backends.printer import Tables
+from dpproxy.backends.printer import Tables, statement
 from dpproxy.backends.spark_schema import readers
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.routing import plan_routed
 from dpproxy.values.errors import Refusal, Unsupported
-from tests.backends.statements import transpiled
 from tests.golden.world import ANALYST, build
 
 WORLD = build(
@@ -57,7 +56,7 @@ def planned(sql: str) -> tuple[str, ...]:
     def check(query: nodes.Query, _: Sequence[PreparedTable]) -> None:
         for dialect, tables in DIALECTS:
             try:
-                transpiled(printing.text(query), dialect, tables)
+                statement(query, dialect, tables)
             except Unsupported:
                 continue
             answered.append(dialect.engine)

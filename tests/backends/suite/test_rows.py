@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.totality import check_total
 from dpproxy.backends.source import Source
@@ -17,6 +16,7 @@ from tests.analysis.grammar import drawn
 from tests.analysis.rows import compiled, connect
 from tests.backends.statements import check
 from tests.backends.suite.engines import ENGINES, Engine, serving
+from tests.reading import read
 
 Reference = duckdb.DuckDBPyConnection
 KINDS, FLOATS = "inmtdsb", "f"
@@ -48,7 +48,7 @@ def statement(text: str) -> str | None:
     except Refusal:
         return None
     sql = f"SELECT {sql} AS v, i AS o FROM t"
-    check_total(bridge.read(sql))
+    check_total(read(sql))
     return sql
 
 
@@ -63,7 +63,7 @@ def is_answered(source: Source, sql: str) -> bool:
 
 def values(source: Source, sql: str) -> list[object]:
     """By row."""
-    table = source.run(sql, {}, "rows").value.sort_by("o")
+    table = source.run(read(sql), {}, "rows").value.sort_by("o")
     return [plain(v) for v in table.column("v").to_pylist()]
 
 
