@@ -5,7 +5,7 @@ statement looks at them: our own text is never read again. A node is frozen and 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeVar
 
 N = TypeVar("N", bound="Node")
@@ -24,22 +24,22 @@ class Node:
     def parts(self) -> list["Node"]:
         """The nodes directly below, in the order they are written."""
         found: list[Node] = []
-        for name in _holding(type(self)):
+        for name in _HOLDING[type(self)]:
             value = getattr(self, name)
-            if isinstance(value, Node):
-                found.append(value)
-            elif type(value) is tuple:
+            if type(value) is tuple:
                 _gather(value, found)
+            elif value is not None:
+                found.append(value)
         return found
 
-    def walk(self, enter: Callable[["Node"], bool] = lambda _: True) -> Iterator["Node"]:
+    def walk(self, enter: Callable[["Node"], bool] | None = None) -> Iterator["Node"]:
         """The node and all below it, from the top; nothing below one that ``enter`` refuses."""
         pending: list[Node] = [self]
         while pending:
             node = pending.pop()
             yield node
-            if enter(node):
-                pending.extend(reversed(node.parts()))
+            if _HOLDING[type(node)] and (enter is None or enter(node)):
+                pending += reversed(node.parts())
 
     def has(self, *kinds: type["Node"]) -> bool:
         """Whether a node of one of these classes is in it."""
@@ -55,7 +55,7 @@ class Node:
         if other is not None:
             return other
         changed: dict[str, Any] = {}
-        for name in _names(type(self)):
+        for name in _HOLDING[type(self)]:
             value = getattr(self, name)
             if isinstance(value, Node):
                 new: Any = value.transform(rule)
@@ -67,28 +67,22 @@ class Node:
                 changed[name] = new
         if not changed:
             return self
-        return type(self)(**{name: changed.get(name, getattr(self, name)) for name in _names(type(self))})
+        return replace(self, **changed)
 
 
-_FIELDS: Final[dict[type, tuple[str, ...]]] = {}
-_HOLDING: Final[dict[type, tuple[str, ...]]] = {}
-_PLAIN: Final = (str, int, bool, str | None)
+_PLAIN: Final = (str, int, bool, str | None, int | None, tuple[str, ...])
 """Types of fields that hold no nodes."""
 
 
-def _names(kind: type) -> tuple[str, ...]:
-    names = _FIELDS.get(kind)
-    if names is None:
-        names = _FIELDS[kind] = tuple(f.name for f in fields(kind))
-    return names
+class _Holding(dict[type, tuple[str, ...]]):
+    """The names of the fields in which nodes may be, by class."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        names = self[kind] = tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
+        return names
 
 
-def _holding(kind: type) -> tuple[str, ...]:
-    """The names of the fields in which nodes may be."""
-    names = _HOLDING.get(kind)
-    if names is None:
-        names = _HOLDING[kind] = tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
-    return names
+_HOLDING: Final = _Holding()
 
 
 def _gather(values: tuple[Any, ...], found: list[Node]) -> None:
@@ -460,11 +454,22 @@ class Sets(Node):
 
 
 @dataclass(frozen=True)
-class Select(Node):
-    """One SELECT, clause by clause. ``group`` has expressions, places in the list, or sets.
+class Whole(Node):
+    """A query. Without slots: its text, and the list of its nodes, are made once and kept with it."""
 
-    Without slots, for its text is kept with it.
-    """
+    def walk(self, enter: Callable[[Node], bool] | None = None) -> Iterator[Node]:
+        """As of any node."""
+        if enter is not None:
+            return super().walk(enter)
+        kept: tuple[Node, ...] | None = vars(self).get("nodes")
+        if kept is None:
+            kept = vars(self)["nodes"] = tuple(super().walk())
+        return iter(kept)
+
+
+@dataclass(frozen=True)
+class Select(Whole):
+    """One SELECT, clause by clause. ``group`` has expressions, places in the list, or sets."""
 
     items: tuple[Expr, ...] = ()
     source: Item | None = None
@@ -481,7 +486,7 @@ class Select(Node):
 
 
 @dataclass(frozen=True)
-class Combined(Node):
+class Combined(Whole):
     """Two queries as one; ``operator`` is ``UNION``, ``INTERSECT`` or ``EXCEPT``, with ``ALL`` or without."""
 
     operator: str

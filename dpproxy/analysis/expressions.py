@@ -74,9 +74,13 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     size = _size(value.sql, LARGEST)
     if size >= LARGEST:
         raise TooComplex("the expression is too large", position=position(node))
-    scope.parameters.spend(NODE * size, position(node))
-    step(size, position(node))
-    return value if isinstance(node, exp.Paren) else replace(value, is_unit=False)
+    try:
+        scope.parameters.spend(NODE * size)
+        step(size)
+    except TooComplex as refusal:
+        refusal.position = position(node)
+        raise
+    return replace(value, is_unit=False) if value.is_unit and not isinstance(node, exp.Paren) else value
 
 
 def _size(sql: nodes.Expr, most: int) -> int:

@@ -86,7 +86,7 @@ class Parameters:
             known = self.longest.get(column.name, 0)
             self.longest[column.name] = max(known, LONGEST if value.longest is None else value.longest)
 
-    def spend(self, work: int, at: int | None) -> None:
+    def spend(self, work: int, at: int | None = None) -> None:
         """Count nodes compiled and characters matched. Raises ``TooComplex``."""
         self.budget -= work
         if self.budget < 0:

@@ -28,14 +28,16 @@ _FURTHER = 3
 _PATTERN = 100
 """Characters of a pattern that is no constant here."""
 
-_FREE: tuple[type[Node], ...] = (
-    nodes.Table, nodes.Select, nodes.Combined, nodes.Subquery, nodes.Scalar, nodes.Join, nodes.Star, nodes.Ordered,
-    nodes.Named, nodes.Paren, nodes.Null, nodes.Truth, nodes.Parameter, nodes.Values, nodes.Exists,
-)  # fmt: skip
-"""Shapes and names: what is done with them is counted elsewhere."""
-_READ: tuple[type[Node], ...] = (nodes.Number, nodes.Hole, nodes.Text, nodes.Column)
 _READING = 5
 """Nanoseconds of what is only read; a list of values is searched."""
+_FIXED: dict[type[Node], int] = {
+    **dict.fromkeys((
+        nodes.Table, nodes.Select, nodes.Combined, nodes.Subquery, nodes.Scalar, nodes.Join, nodes.Star, nodes.Ordered,
+        nodes.Named, nodes.Paren, nodes.Null, nodes.Truth, nodes.Parameter, nodes.Values, nodes.Exists,
+    ), 0),
+    **dict.fromkeys((nodes.Number, nodes.Hole, nodes.Text, nodes.Column), _READING),
+}  # fmt: skip
+"""Of shapes and names nothing is counted here: what is done with them is counted elsewhere."""
 _SLOW: dict[type[Node], int] = {nodes.Cast: 8, nodes.Window: 40, nodes.InList: 2, nodes.InQuery: 2}
 """Operations that one of these is worth: divisions of 128 bits took 300 ns, casts of DECIMAL 155."""
 _SLOW_OPERATORS = {"/": 16, "//": 16, "%": 16, "||": 4}
@@ -78,11 +80,8 @@ def row_work(query: nodes.Query, longest: Mapping[str, int]) -> Work:
 
 
 def _cost(node: Node, sizes: Mapping[int, int]) -> int:
-    if isinstance(node, _FREE):
-        return 0
-    if isinstance(node, _READ):
-        return _READING
-    return _worth(node) * OPERATION + _characters(node, sizes)
+    fixed = _FIXED.get(type(node))
+    return _worth(node) * OPERATION + _characters(node, sizes) if fixed is None else fixed
 
 
 def _worth(node: Node) -> int:

@@ -15,6 +15,7 @@ from dpproxy.values.errors import TooComplex
 _ANY = nodes.Column(nodes.Bare("#"))
 """In the place of a number."""
 
+_SUBQUERIES = frozenset((nodes.Exists, nodes.InQuery, nodes.Scalar))
 MOST_SUBQUERIES = 48
 """In the conditions of one exact stage: the time in which an engine plans them grows with the cube of their number."""
 
@@ -87,7 +88,7 @@ def rows_sql(rows: Rows, columns: Sequence[tuple[nodes.Expr, str]]) -> Exact:
 
 def _parameters(select: nodes.Select) -> frozenset[int]:
     """The numbers of its parameters, if engines can plan it. Raises ``TooComplex``."""
-    subqueries = sum(isinstance(n, nodes.Exists | nodes.InQuery | nodes.Scalar) for n in select.walk())
+    subqueries = sum(type(n) in _SUBQUERIES for n in select.walk())
     if subqueries > MOST_SUBQUERIES:
         raise TooComplex(
             f"the conditions have more than {MOST_SUBQUERIES} subqueries",

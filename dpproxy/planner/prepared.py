@@ -9,6 +9,7 @@ plans are the same whether it was built yet or not.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeGuard
 
 from sqlglot import exp
@@ -49,19 +50,7 @@ class Mapped:
     def read(self, node: exp.Column) -> Typed:
         """The value as it is held."""
         del node
-        typed, raw = read_column(self.column, self.domain), duck.column(self.column.name)
-        value: nodes.Expr = raw
-        if _is_decimal(self.column):
-            held = typed.sql.type if isinstance(typed.sql, nodes.Cast) else "HUGEINT"
-            value = duck.cast(raw, held)
-        presence = raw if self.steps is None else duck.column(self.steps)  # NULL alike, and read anyway
-        return replace(typed, sql=value, presence=presence, steps=self._steps(typed, value))
-
-    def _steps(self, typed: Typed, value: nodes.Expr) -> Steps | None:
-        if self.steps is None:
-            return None
-        found = argument(exp.column(self.column.name), typed)
-        return Steps(value, duck.cast(duck.column(self.steps), "BIGINT"), found.unit, found.low, found.high)
+        return _value(self.column, self.domain, self.steps)
 
     def key(self, at: int | None) -> Key:
         """Exactly the declared values; a row beside them is NULL, which is none of them."""
@@ -75,6 +64,21 @@ class Mapped:
             return replace(self, name=name, column=column)
         steps = column.name if self.steps == self.column.name else None
         return replace(self, name=name, column=column, steps=steps)
+
+
+@lru_cache(maxsize=1024)
+def _value(column: Column, domain: Domain, steps: str | None) -> Typed:
+    """The value as it is held, with its steps in another column, if there is one."""
+    typed, raw = read_column(column, domain), duck.column(column.name)
+    value: nodes.Expr = raw
+    if _is_decimal(column):
+        held = typed.sql.type if isinstance(typed.sql, nodes.Cast) else "HUGEINT"
+        value = duck.cast(raw, held)
+    if steps is None:
+        return replace(typed, sql=value, presence=raw, steps=None)
+    found, whole = argument(exp.column(column.name), typed), duck.column(steps)
+    beside = Steps(value, duck.cast(whole, "BIGINT"), found.unit, found.low, found.high)
+    return replace(typed, sql=value, presence=whole, steps=beside)  # NULL alike, and read anyway
 
 
 @dataclass(frozen=True, slots=True)
