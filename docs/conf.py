@@ -36,7 +36,14 @@ PARTS: dict[str, tuple[str, ...]] = {
         "examples/notebooks/a_budget_well_spent",
         "examples/notebooks/a_dashboard_from_one_release",
     ),
-    "Administering": ("docs/epsilon", "docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
+    "Administering": (
+        "docs/epsilon",
+        "docs/statements",
+        "docs/budgets",
+        "docs/views",
+        "docs/views-methods",
+        "docs/cubes",
+    ),
     "Operating": (
         "docs/configuration",
         "docs/sources",

@@ -72,9 +72,9 @@ class Plain:
         return Build(f"plain at {epsilon}", Loss.of(Fraction(epsilon)), make, k=k)
 
 
-def home(folder: Path, more: str = "", ddl: Sequence[str] = DDL) -> Path:
+def home(folder: Path, more: str = "", ddl: Sequence[str] = DDL, policy: str = POLICY) -> Path:
     """The configuration of the hospital."""
-    return write_home(folder, ddl, POLICY + more)
+    return write_home(folder, ddl, policy + more)
 
 
 def ask(engine: Engine, sql: str, caller: Caller = ROOT, **settings: str) -> Answer:

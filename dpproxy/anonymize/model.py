@@ -160,6 +160,7 @@ class Build:
             then those the method adds (a group number).
         method: the method that was chosen, where the view leaves the choice open; otherwise "".
         changed: the columns that swapping changes, where it leaves others as they are.
+        error: the predicted error in words, where the method knows it beforehand.
         make: builds the release; raises ``Unachievable``.
     """
 
@@ -172,6 +173,7 @@ class Build:
     """The least rows of a cluster if the rows stay inside: bounds how far one privacy unit moves an order statistic."""
     method: str = ""
     changed: tuple[str, ...] = ()
+    error: str = ""
 
 
 class Method(Protocol):

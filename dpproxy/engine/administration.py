@@ -29,7 +29,7 @@ from dpproxy.engine import payment, status, user_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS
 from dpproxy.engine.replays import Execution
-from dpproxy.engine.view_statements import ViewContext
+from dpproxy.engine.view_statements import ViewContext, positions_of
 from dpproxy.observe import records
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.planner.accept import accept
@@ -41,7 +41,7 @@ from dpproxy.planner.routing import runnable, settled
 from dpproxy.policy import amounts
 from dpproxy.policy.apply import apply
 from dpproxy.policy.difference import Effect, differences, explanation
-from dpproxy.policy.model import Policy, TablePolicy
+from dpproxy.policy.model import CUBE, Policy, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
 from dpproxy.policy.show import Listed, show_grants, show_policy, show_tables
@@ -148,14 +148,24 @@ def preview(asked: PolicyPreview, request: Request, world: ViewContext, ledger: 
         _check_views(asked.statement, before, world.schema, world.facts)
     after = apply(before, asked.statement, world.schema, clock)
     found = differences(before, after)
+    predicted = _predicted(asked.statement, after, world)
     if asked.as_json:
         rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
         lines = [json.dumps([dict(zip(_DIFFERENCE, row, strict=True)) for row in rows], indent=2)]
     else:
-        lines = list(explanation(found)) or ["nothing would change"]
+        lines = [*(list(explanation(found)) or ["nothing would change"]), *predicted]
     return Answer(
         "EXPLAIN", EXPLAIN_COLUMNS, [(line,) for line in lines], tuple(overspent(before, after, ledger))
     )
+
+
+def _predicted(statement: Change, after: Policy, world: ViewContext) -> list[str]:
+    """What a cube would cost and how far off it would be, planned as its build is. Raises a ``Refusal``."""
+    if not (isinstance(statement, CreateView) and statement.kind == CUBE):
+        return []
+    view = after.views[statement.name.text]
+    build = world.views.plan(view, world.context(after), positions_of(statement)).build
+    return [f"{view.title}: {build.guarantee}", f"  {build.error}"]
 
 
 _DIFFERENCE = ("subject", "was", "now", "effect", "meaning")

@@ -14,13 +14,15 @@ from dpproxy.accounting.accounts import limited
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.algebra.plan import Notice
+from dpproxy.anonymize import dp_cube
 from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
 from dpproxy.backends.source import Source
 from dpproxy.planner.access import Context
+from dpproxy.planner.cubes import CubeQuery
 from dpproxy.planner.protected import ViewQuery
-from dpproxy.planner.query import plan_view
+from dpproxy.planner.query import plan_cube, plan_view
 from dpproxy.policy.dump import alter_table, protected_view
-from dpproxy.policy.model import Ceiling, Policy, ProtectedView
+from dpproxy.policy.model import CUBE, Ceiling, Policy, ProtectedView
 from dpproxy.system.processor import any_processor
 from dpproxy.values.errors import (
     BoundsMissing,
@@ -31,7 +33,7 @@ from dpproxy.values.errors import (
     Refusal,
 )
 from dpproxy.views import files
-from dpproxy.views.make import checked, figures, made, places, relations
+from dpproxy.views.make import checked, figures, made, own_options, places, relations
 from dpproxy.views.manifest import Built, Manifest, current, newest
 from dpproxy.views.materialized import Materialized
 from udfs.privacy import Exact
@@ -64,17 +66,23 @@ class PlannedView:
     """A view that is planned, validated and priced; no row was read."""
 
     view: ProtectedView
-    query: ViewQuery
-    method: Method
+    query: ViewQuery | CubeQuery
+    method: Method | None
+    """None for a cube, which has one of its own."""
     build: Build
     debits: tuple[Debit, ...]
     epoch: int
     """The data source's epoch before planning; the build is refused where it has changed since."""
 
     @property
+    def is_private(self) -> bool:
+        """Whether what is made is differentially private."""
+        return self.method is None or self.method.private
+
+    @property
     def digest(self) -> str:
         """The digest of the view's query."""
-        return digest_of(self.query)
+        return self.query.digest
 
 
 class ProtectedViews:
@@ -125,13 +133,11 @@ class ProtectedViews:
             for view in policy.views.values():
                 build = newest(builds, view.name, protected_view(view))
                 if build is None or taken(view.name):
-                    lines.append(
-                        f'protected view "{view.name}" is not there: REFRESH PROTECTED VIEW builds it'
-                    )
+                    lines.append(f"{view.title} is not there: REFRESH {view.kind.upper()} builds it")
                     continue
                 path = files.file_of(self._state, view.name, build.epoch)
                 if not path.exists():
-                    lines.append(f'protected view "{view.name}" is not there: its file is missing')
+                    lines.append(f"{view.title} is not there: its file is missing")
                     continue
                 for relation, sql in _relations(build, view):
                     kept[relation.name] = relation
@@ -169,18 +175,17 @@ class ProtectedViews:
     def plan(self, view: ProtectedView, context: Context, positions: Positions) -> PlannedView:
         """Compile, validate and price a view; reads no row. Raises a ``Refusal``."""
         epoch = self._backend.epoch
-        query = plan_view(view.name, view.query, context)
+        is_cube = view.kind == CUBE
+        query = (plan_cube if is_cube else plan_view)(view.name, view.query, context)
         context.check(query.query, ())
         owner = query.owner
         if owner.ceiling is None:
             raise BoundsMissing(
-                f'table "{owner.name}" has no privacy ceiling: no view of it can be built',
+                f'table "{owner.name}" has no privacy ceiling: no {view.kind} of it can be built',
                 hint=f"{alter_table(owner.name, None, 'CEILING EPSILON <n>')};",
             )
-        from dpproxy.anonymize.methods import METHODS  # noqa: PLC0415 - loaded where a view is built
-
         try:
-            method, build = checked(view, query.columns, query.expected_rows, METHODS)
+            method, build = _method(view, query)
         except InvalidOption as error:
             message = f"option {error.option}: {error}" if error.option else str(error)
             raise InvalidParameter(message, hint=error.hint, position=positions.get(error.option)) from None
@@ -207,7 +212,7 @@ class ProtectedViews:
             exact = self._backend.run(*asked, cancelled=order.cancelled, epoch=planned.epoch)
             with any_processor():
                 rows, found = _run_method(planned, exact, order)
-            kept = relations(planned.build, query.columns, found)
+            kept = relations(planned.build, query.shown, found)
             path = files.file_of(self._state, view.name, begun.epoch)
             files.write(path, kept, inside=found.inside)
             done = replace(
@@ -223,7 +228,12 @@ class ProtectedViews:
             return done
 
     def _measure(self, planned: PlannedView, done: Built, rows: Table, found: Anonymized) -> None:
-        """Store figures of a build's information loss and risk, which are exact; the builder does not wait for them."""
+        """Store figures of a build's information loss and risk, which are exact; the builder does not wait for them.
+
+        A cube has none: it is no table of people.
+        """
+        if planned.method is None:
+            return
         with any_processor():
             known = figures(planned.view, planned.build, planned.query.columns, rows, found)
             self._manifest.measured(done, known)
@@ -245,7 +255,7 @@ class ProtectedViews:
 
     def _check_frozen(self, planned: PlannedView, policy: Policy) -> None:
         """Refuse a second build of the same data by methods without differential privacy, which could reveal rows."""
-        if planned.method.private:
+        if planned.is_private:
             return
         tables = set(planned.query.tables)
         others = [
@@ -286,7 +296,7 @@ class ProtectedViews:
             nano=nano,
             debits=planned.debits,
             release=key,
-            label=f"protected view {begun.view} by {begun.method}",
+            label=f"{planned.view.kind} {begun.view} by {begun.method}",
             delta=planned.build.delta,
         )
         try:
@@ -296,23 +306,27 @@ class ProtectedViews:
             raise
 
 
+def _method(view: ProtectedView, query: ViewQuery | CubeQuery) -> tuple[Method | None, Build]:
+    """The method of a view, with its guarantee and price. Raises ``InvalidOption``; reads no row."""
+    if isinstance(query, CubeQuery):
+        return None, dp_cube.check(query.request(own_options(view)), query.shape, query.figures)
+    from dpproxy.anonymize.methods import METHODS  # noqa: PLC0415 - loaded where a view is built
+
+    return checked(view, query.columns, query.expected_rows, METHODS)
+
+
 def _run_method(planned: PlannedView, exact: Exact[pa.Table], order: BuildOrder) -> tuple[Table, Anonymized]:
     """The rows and the method's result. Internal errors of the method are replaced: their text may quote a row."""
-    name = planned.view.name
+    title = planned.view.title
     try:
         rows = places(planned.query.columns, exact)
-        return rows, made(planned.build, rows, WORDS, _progress(name, order))
+        return rows, made(planned.build, rows, WORDS, _progress(title, order))
     except Unachievable as error:
-        raise InvalidParameter(f'protected view "{name}" cannot be built: {error}') from None
+        raise InvalidParameter(f"{title} cannot be built: {error}") from None
     except Refusal:
         raise
     except Exception:  # noqa: BLE001
-        raise Internal(f'protected view "{name}" could not be built; it stays charged') from None
-
-
-def digest_of(query: ViewQuery) -> str:
-    """The digest of a view's query."""
-    return query.digest
+        raise Internal(f"{title} could not be built; it stays charged") from None
 
 
 def _debits(view: ProtectedView, owner: str, ceiling: Ceiling, policy: Policy) -> tuple[Debit, ...]:
@@ -333,8 +347,8 @@ def _begun(planned: PlannedView, policy: Policy, by: str) -> Built:
         view=view.name,
         epoch=0,
         definition=protected_view(view),
-        method=planned.build.method or planned.method.name,
-        private=planned.method.private,
+        method=planned.build.method or ("" if planned.method is None else planned.method.name),
+        private=planned.is_private,
         inside=view.is_inside,
         k=build.k,
         guarantee=_promised(build.guarantee, planned),
@@ -354,13 +368,13 @@ def _begun(planned: PlannedView, policy: Policy, by: str) -> Built:
 def _promised(guarantee: str, planned: PlannedView) -> str:
     """The method's guarantee, completed for differentially private rows by the privacy unit."""
     unit = planned.query.owner.unit
-    if not planned.method.private or planned.view.is_inside or unit is None:
+    if not planned.is_private or planned.view.is_inside or unit is None:
         return guarantee
     one = "row" if unit.key is None else f"{unit.key} of {planned.query.owner.name}"
     return f"{guarantee}: one {one} more or less"
 
 
-def _progress(view: str, order: BuildOrder) -> Callable[[float], None]:
+def _progress(title: str, order: BuildOrder) -> Callable[[float], None]:
     """A callback that reports progress, at most every ``NOTICE_INTERVAL`` seconds, and raises ``Cancelled``."""
     last = time.monotonic()
 
@@ -372,7 +386,7 @@ def _progress(view: str, order: BuildOrder) -> Callable[[float], None]:
         now = time.monotonic()
         if now - last >= NOTICE_INTERVAL:
             last = now
-            order.tell(Notice(f'protected view "{view}": {share:.0%} built'))
+            order.tell(Notice(f"{title}: {share:.0%} built"))
 
     return report
 

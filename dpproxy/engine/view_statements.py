@@ -11,7 +11,7 @@ from dpproxy.algebra.plan import Answer, Caller, Notice
 from dpproxy.algebra.request import Request
 from dpproxy.backends.facts import Facts
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.protected import BuildOrder, PlannedView, ProtectedViews, at_offset, digest_of
+from dpproxy.engine.protected import BuildOrder, PlannedView, ProtectedViews, at_offset
 from dpproxy.engine.sessions import EngineSession
 from dpproxy.observe.audit_entry import Outcome
 from dpproxy.planner.access import Context
@@ -106,7 +106,8 @@ def run(
             world.fit()
             world.views.remove_files(statement.name.text)
             return Answer(
-                "DROP PROTECTED VIEW", notices=changed(before, after, world.store.files, world.schema)
+                f"DROP {statement.kind.upper()}",
+                notices=changed(before, after, world.store.files, world.schema),
             )
         case VerifyViews():
             return _verified(statement, caller, partial(record, Outcome.EXACT), world)
@@ -119,18 +120,18 @@ def run(
 def _made(statement: CreateView | RefreshView, sql: str, order: BuildOrder, world: ViewContext) -> Answer:
     if isinstance(statement, CreateView):
         return _create(statement, sql, order, world)
-    view = known_view(world.store.current, statement.name)
+    view = known_view(world.store.current, statement.name, statement.kind)
     planned = world.views.plan(view, world.context(world.store.current), {})
-    return _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
+    return _build(f"REFRESH {view.kind.upper()}", planned, order, world, lambda: None)
 
 
 def _create(statement: CreateView, sql: str, order: BuildOrder, world: ViewContext) -> Answer:
-    tag, name = "CREATE PROTECTED VIEW", statement.name.text
+    tag, name = f"CREATE {statement.kind.upper()}", statement.name.text
     before = world.store.current
     after = apply(before, statement, world.schema)
     view = after.views[name]
     if before.views.get(name) == view and world.views.build_of(view) is not None:
-        same = Notice(f'protected view "{name}" is built as declared already', hint="REFRESH builds it anew.")
+        same = Notice(f"{view.title} is built as declared already", hint="REFRESH builds it anew.")
         return Answer(tag, notices=(same,))
     try:
         planned = world.views.plan(view, world.context(after), order.positions)
@@ -148,9 +149,8 @@ def _build(
 ) -> Answer:
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
-    return Answer(
-        tag, notices=(built_notice(built, planned.query.left_out, planned.build.changed),), nano=built.nano
-    )
+    notice = built_notice(built, planned.query.left_out, planned.build.changed, planned.build.error)
+    return Answer(tag, notices=(notice,), nano=built.nano)
 
 
 def _verified(
@@ -160,12 +160,12 @@ def _verified(
         world.views.await_figures(name.text)
     policy, builds, rows, hidden = world.store.current, world.views.builds(), [], []
     for name in statement.names:
-        view = known_view(policy, name)
+        view = known_view(policy, name, statement.kind)
         build = newest(builds, view.name, protected_view(view))
         if build is None:
             raise UndefinedTable(
-                f'protected view "{view.name}" is not built',
-                hint="REFRESH PROTECTED VIEW builds it.",
+                f"{view.title} is not built",
+                hint=f"REFRESH {view.kind.upper()} builds it.",
                 position=name.position,
             )
         exact = may_see_exact(policy, caller, build.tables)
@@ -188,7 +188,7 @@ def _view_rows(world: ViewContext) -> listing.Rows:
 
     def digest(view: ProtectedView) -> str | None:
         try:
-            return digest_of(world.views.plan(view, context, {}).query)
+            return world.views.plan(view, context, {}).digest
         except Refusal:
             return None
 
@@ -218,11 +218,11 @@ def begin(
         try:
             planned = world.views.plan(view, world.context(policy), {})
             with tallied():
-                answer = _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
+                answer = _build(f"REFRESH {view.kind.upper()}", planned, order, world, lambda: None)
             progress(answer.notices[0].message)
         except Refusal as refusal:
             hint = f" ({refusal.hint})" if refusal.hint else ""
-            progress(f'protected view "{view.name}" is not built: {refusal.message}{hint}')
+            progress(f"{view.title} is not built: {refusal.message}{hint}")
     for line in world.fit() if left_out else ():
         progress(line)
 

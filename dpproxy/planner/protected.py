@@ -60,6 +60,11 @@ class ViewQuery:
         return duck.text(self.query)
 
     @property
+    def shown(self) -> tuple[ViewColumn, ...]:
+        """The columns of what is released: those of the query."""
+        return self.columns
+
+    @property
     def digest(self) -> str:
         """Of what the rows of the view are, and whose."""
         return hashlib.sha256(repr((self.sql, self.columns, self.owner.name)).encode()).hexdigest()
@@ -184,11 +189,11 @@ def _column(field: Field, planning: Planning) -> tuple[ViewColumn, nodes.Expr]:
     else:
         made = _listed(field)
     places, sql = made
-    shown = _shown_type(typed)
+    shown = shown_type(typed)
     return ViewColumn(field.name, shown, places, duck.text(sql), kind), sql
 
 
-def _shown_type(typed: Typed) -> SqlType:
+def shown_type(typed: Typed) -> SqlType:
     """Computed numbers without a last digit are shown as floats, decimals with theirs."""
     if typed.is_number and typed.scale is None:
         return FLOAT8
@@ -199,7 +204,7 @@ def _shown_type(typed: Typed) -> SqlType:
 
 def _listed(field: Field) -> tuple[Listed, nodes.Expr]:
     key = field.key(None)
-    is_ordered = key.type.oid in _ORDERED or key.typed.is_number
+    is_ordered = key.type.oid in ORDERED or key.typed.is_number
     return Listed(key.values, is_ordered), key.raw
 
 
@@ -253,7 +258,7 @@ def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[V
         parents[place[concept]].append(place[above])
     key = replace(field, domain=domain).key(None)
     listed = Listed(values, parents=tuple(tuple(p) for p in parents))
-    column = ViewColumn(field.name, _shown_type(key.typed), listed, duck.text(key.raw), field.column_class)
+    column = ViewColumn(field.name, shown_type(key.typed), listed, duck.text(key.raw), field.column_class)
     return column, key.raw
 
 
@@ -269,4 +274,5 @@ _ANY = Fraction(1, 10**6)
 _ONE = Fraction(1)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of a type without zone
 _AS_THEY_ARE = frozenset({BOOL.oid, DATE.oid, TIMESTAMP.oid, *FLOATS})
-_ORDERED = frozenset({BOOL.oid, DATE.oid, TIMESTAMP.oid})
+ORDERED = frozenset({BOOL.oid, DATE.oid, TIMESTAMP.oid})
+"""Types whose order means something, beside those of numbers."""

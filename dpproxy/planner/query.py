@@ -26,6 +26,7 @@ from dpproxy.planner.accuracy import most_epsilon, within_target
 from dpproxy.planner.allocate import TooLittle
 from dpproxy.planner.block import charged
 from dpproxy.planner.counted_keys import with_filters
+from dpproxy.planner.cubes import CubeQuery, cube_query
 from dpproxy.planner.deadline import deadline, expected
 from dpproxy.planner.derive import derive, refuse_cut, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
@@ -156,6 +157,11 @@ def view_columns(view: str, context: Context) -> tuple[Column, ...]:
 def plan_view(name: str, query: str, context: Context) -> ViewQuery:
     """Compile the query of a protected view. Raises a ``Refusal``; nothing is read but public tables."""
     return view_query(name, query, context, _relation)
+
+
+def plan_cube(name: str, text: str, context: Context) -> CubeQuery:
+    """Compile what a privacy cube is of. Raises a ``Refusal``; nothing is read but public tables."""
+    return cube_query(name, text, context, _relation)
 
 
 def _top(tree: exp.Expr, planning: Planning) -> Relation:

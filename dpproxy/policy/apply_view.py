@@ -7,7 +7,7 @@ the same definition, its build stays.
 from dataclasses import replace
 from typing import assert_never
 
-from dpproxy.policy.model import Policy, ProtectedView
+from dpproxy.policy.model import CUBE_METHOD, Policy, ProtectedView
 from dpproxy.policy.statements import CreateView, DropView, Option, ViewDeclaration
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
@@ -26,7 +26,7 @@ def change_view(policy: Policy, change: ViewDeclaration, schema: Schema | None) 
             _budget(policy, change)
             return replace(policy, views={**policy.views, found.name: found})
         case DropView():
-            known_view(policy, change.name)
+            known_view(policy, change.name, change.kind)
             kept = {name: view for name, view in policy.views.items() if name != change.name.text}
             grants = tuple(grant for grant in policy.grants if grant.table != change.name.text)
             return replace(policy, views=kept, grants=grants)
@@ -44,15 +44,26 @@ def definition(change: CreateView) -> ProtectedView:
             "WITH (method = dp_kdtree, epsilon = 1) AS <query>;",
             position=change.name.position,
         )
-    return ProtectedView(change.name.text, options, change.query)
+    found = ProtectedView(change.name.text, options, change.query)
+    if found.kind != change.kind:
+        raise InvalidParameter(
+            f"{CUBE_METHOD} makes no rows of a query",
+            hint="CREATE PRIVACY CUBE c ON t (x, y) MEASURES (count(*)) WITH (epsilon = 1);",
+            position=change.name.position,
+        )
+    return found
 
 
-def known_view(policy: Policy, name: Name) -> ProtectedView:
-    """The view of a name. Raises ``UndefinedTable``."""
+def known_view(policy: Policy, name: Name, kind: str) -> ProtectedView:
+    """The view or cube of a name. Raises ``UndefinedTable``; one of the other kind is none."""
     found = policy.views.get(name.text)
+    if found is not None and found.kind != kind:
+        raise UndefinedTable(
+            f'"{name.text}" is a {found.kind}', hint=f"Write {found.kind.upper()}.", position=name.position
+        )
     if found is None:
         raise UndefinedTable(
-            f'protected view "{name.text}" does not exist',
+            f'{kind} "{name.text}" does not exist',
             hint="SHOW PRIVACY VIEWS lists those there are.",
             position=name.position,
         )

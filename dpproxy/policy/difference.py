@@ -14,6 +14,7 @@ from typing import Any
 from dpproxy.policy.dump import Subject, decimal, named_statements, option_text
 from dpproxy.policy.interval import Interval
 from dpproxy.policy.model import (
+    CUBE,
     Between,
     Budget,
     Ceiling,
@@ -302,7 +303,10 @@ def _view(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
         yield _STRONGER, "its rows are dropped; what was read of them stays known"
     elif was is None:
         loss = f" at epsilon {_said(now.option('epsilon'))}" if now.option("epsilon") else ""
-        yield _WEAKER, f"whoever it is granted to reads what {now.option('method')} makes of its query{loss}"
+        yield (
+            _WEAKER,
+            f"whoever it is granted to reads what {now.option('method')} makes of its {_source(now)}{loss}",
+        )
     else:
         yield from _redefined(was, now)
 
@@ -312,9 +316,9 @@ def _redefined(was: ProtectedView, now: ProtectedView) -> Iterator[Meaning]:
 
     For other methods, the effect of an option is unknown unless it is listed.
     """
-    yield _SAME, "REFRESH PROTECTED VIEW builds it anew, and charges it"
+    yield _SAME, f"REFRESH {now.kind.upper()} builds it anew, and charges it"
     if was.query != now.query:
-        yield _WEAKER, "it is made of another query"
+        yield _WEAKER, f"it is made of {'other cells' if now.kind == CUBE else 'another query'}"
     if was.is_inside is not now.is_inside:
         effect, text = (_STRONGER, "only answers") if now.is_inside else (_WEAKER, "its rows")
         yield effect, f"{text} are released"
@@ -334,6 +338,10 @@ def _options(was: ProtectedView, now: ProtectedView) -> Iterator[Meaning]:
             are_numbers = isinstance(old, int | Fraction) and isinstance(new, int | Fraction)
             is_stronger = are_numbers and name in tells_more and not tells_more[name](old, new)
             yield _STRONGER if is_stronger else _WEAKER, f"{name} is {_said(new)}, it was {_said(old)}"
+
+
+def _source(view: ProtectedView) -> str:
+    return "cells" if view.kind == CUBE else "query"
 
 
 def _is_private(view: ProtectedView) -> bool:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dpproxy.policy.model import (
+    CUBE,
     Between,
     Budget,
     ColumnPolicy,
@@ -244,8 +245,13 @@ def _taxonomy(taxonomy: Taxonomy) -> str:
 
 
 def protected_view(view: ProtectedView) -> str:
-    """The statement that declares a view: equal for equal definitions."""
-    options = ", ".join(f"{name} = {option_text(value)}" for name, value in view.options)
+    """The statement that declares a view or cube: equal for equal definitions."""
+    is_cube = view.kind == CUBE
+    options = ", ".join(
+        f"{name} = {option_text(value)}" for name, value in view.options if not (is_cube and name == "method")
+    )
+    if is_cube:
+        return f"CREATE PRIVACY CUBE {identifier(view.name)} ON {view.query} WITH ({options})"
     return f"CREATE PROTECTED VIEW {identifier(view.name)} WITH ({options}) AS {view.query}"
 
 

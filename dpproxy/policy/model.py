@@ -90,6 +90,11 @@ OptionValue = int | Fraction | str | tuple[str, ...] | tuple[Fraction, ...]
 """What stands after = in WITH (...): words and texts are str, numbers int where whole, lists tuples."""
 
 
+VIEW, CUBE = "protected view", "privacy cube"
+"""The kinds of protected views, for people."""
+CUBE_METHOD = "dp_cube"
+
+
 @dataclass(frozen=True, slots=True)
 class ProtectedView:
     """A table to be made of a query by a method of anonymisation; ``options`` are sorted by name."""
@@ -101,6 +106,16 @@ class ProtectedView:
     def option(self, name: str) -> OptionValue | None:
         """The value of an option, None where it is not given."""
         return dict(self.options).get(name)
+
+    @property
+    def kind(self) -> str:
+        """``VIEW`` or ``CUBE``; the query of a cube is what ``policy.cubes`` reads."""
+        return CUBE if self.option("method") == CUBE_METHOD else VIEW
+
+    @property
+    def title(self) -> str:
+        """Its kind and name, for people."""
+        return f'{self.kind} "{self.name}"'
 
     @property
     def is_inside(self) -> bool:

@@ -4,14 +4,13 @@ ALTER ROLE is read by ``role_statements``, CREATE USER and its like by ``user_st
 """
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import NoReturn
 
 from dpproxy.policy import interval
-from dpproxy.policy.constants import amount, literal, number
+from dpproxy.policy.constants import amount, literal
 from dpproxy.policy.forms import form_hint
 from dpproxy.policy.interval import Interval
-from dpproxy.policy.model import Accountant, ColumnClass, Counted, Exposure, OptionValue, Outside
+from dpproxy.policy.model import Accountant, ColumnClass, Counted, Exposure, Outside
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
     Amount,
@@ -27,8 +26,6 @@ from dpproxy.policy.statements import (
     GrantSelect,
     Listing,
     Literal,
-    Option,
-    RefreshView,
     ResetBudget,
     RevokeExact,
     RevokeSelect,
@@ -52,7 +49,16 @@ from dpproxy.policy.statements import (
     Statement,
     Suggest,
     TableChange,
-    VerifyViews,
+)
+from dpproxy.policy.view_parser import (
+    create_cube,
+    create_taxonomy,
+    create_view,
+    drop_cube,
+    drop_taxonomy,
+    drop_view,
+    refresh_view,
+    verify_views,
 )
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import Kind
@@ -87,9 +93,9 @@ def parse(sql: str) -> Statement:
 _HEADS: dict[str, frozenset[str]] = {
     "create": frozenset({"privacy", "protected", "user"}),
     "drop": frozenset({"privacy", "protected", "user"}),
-    "refresh": frozenset({"protected"}),
+    "refresh": frozenset({"protected", "privacy"}),
     "reset": frozenset({"privacy"}),
-    "verify": frozenset({"protected"}),
+    "verify": frozenset({"protected", "privacy"}),
     "advance": frozenset({"privacy"}),
     "show": frozenset({"privacy"}),
     "suggest": frozenset({"privacy"}),
@@ -125,10 +131,12 @@ def _is_of_privacy(cursor: Cursor) -> bool:
 
 def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
     if cursor.accept("protected"):
-        return _create_view(cursor)
+        return create_view(cursor)
     cursor.expect("privacy", after="CREATE")
     if cursor.accept("taxonomy"):
-        return _create_taxonomy(cursor)
+        return create_taxonomy(cursor)
+    if cursor.accept("cube"):
+        return create_cube(cursor)
     cursor.expect("budget", after="PRIVACY")
     name = cursor.name("budget", "BUDGET")
     cursor.expect("limit", "epsilon", after="the budget's name")
@@ -174,10 +182,12 @@ def _reset(cursor: Cursor) -> ResetBudget:
 
 def _drop(cursor: Cursor) -> DropBudget | DropTaxonomy | DropView:
     if cursor.accept("protected"):
-        return _drop_view(cursor)
+        return drop_view(cursor)
     cursor.expect("privacy", after="DROP")
     if cursor.accept("taxonomy"):
-        return _drop_taxonomy(cursor)
+        return drop_taxonomy(cursor)
+    if cursor.accept("cube"):
+        return drop_cube(cursor)
     cursor.expect("budget", after="PRIVACY")
     return DropBudget(cursor.name("budget", "BUDGET"))
 
@@ -483,102 +493,6 @@ _DOMAIN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
 }
 
 
-# --- protected views and taxonomies
-
-
-def _create_taxonomy(cursor: Cursor) -> CreateTaxonomy:
-    """What follows CREATE PRIVACY TAXONOMY."""
-    name = cursor.name("taxonomy", "TAXONOMY")
-    cursor.expect("on", after="the taxonomy's name")
-    table = cursor.table("ON")
-    cursor.expect("(", after="the table's name")
-    code = cursor.name("column", '"("')
-    cursor.expect(",", after="the column of the codes")
-    parent = cursor.name("column", '","')
-    cursor.expect(")", after="the column of the parents")
-    return CreateTaxonomy(name, table, code, parent)
-
-
-def _drop_taxonomy(cursor: Cursor) -> DropTaxonomy:
-    """What follows DROP PRIVACY TAXONOMY."""
-    return DropTaxonomy(cursor.name("taxonomy", "TAXONOMY"))
-
-
-def _create_view(cursor: Cursor) -> CreateView:
-    """What follows CREATE PROTECTED."""
-    name = _view(cursor, "PROTECTED")
-    cursor.expect("with", after="the view's name")
-    cursor.expect("(", after="WITH")
-    options = cursor.comma_list(lambda after: _option(cursor, after), '"("')
-    seen: set[str] = set()
-    for option in options:
-        if option.name.text in seen:
-            raise SyntaxRefused(f"option {option.name.text} is given twice", position=option.name.position)
-        seen.add(option.name.text)
-    cursor.expect(")", after="an option")
-    cursor.expect("as", after='")"')
-    if not (cursor.at("select") or cursor.at("with")):
-        cursor.refuse(["SELECT"], "AS")
-    query, offset = cursor.rest()
-    return CreateView(name, options, query, offset)
-
-
-def _drop_view(cursor: Cursor) -> DropView:
-    """What follows DROP PROTECTED."""
-    return DropView(_view(cursor, "PROTECTED"))
-
-
-def _refresh_view(cursor: Cursor) -> RefreshView:
-    """What follows REFRESH."""
-    cursor.expect("protected", after="REFRESH")
-    return RefreshView(_view(cursor, "PROTECTED"))
-
-
-def _verify_views(cursor: Cursor) -> VerifyViews:
-    """What follows VERIFY."""
-    cursor.expect("protected", "view", after="VERIFY")
-    return VerifyViews(cursor.comma_list(cursor.table, "VIEW"))
-
-
-def _view(cursor: Cursor, after: str) -> Name:
-    cursor.expect("view", after=after)
-    return cursor.table("VIEW")
-
-
-def _option(cursor: Cursor, after: str) -> Option:
-    token = cursor.token
-    if token.kind is not Kind.WORD:
-        cursor.refuse(["an option"], after)
-    cursor.take()
-    name = Name(token.text, token.position)
-    cursor.expect("=", after="the option's name")
-    position = cursor.token.position
-    return Option(name, _value(cursor), position)
-
-
-def _value(cursor: Cursor) -> OptionValue:
-    """A number, a word, a text, or a list of one of them."""
-    if not cursor.accept("("):
-        return _item(cursor, '"="')
-    items = cursor.comma_list(lambda after: _item(cursor, after), '"("')
-    cursor.expect(")", after="a value")
-    texts = tuple(item for item in items if isinstance(item, str))
-    if len(texts) == len(items):
-        return texts
-    if texts:
-        raise SyntaxRefused("a list holds names or numbers, not both", position=cursor.before.position)
-    return tuple(Fraction(item) for item in items if not isinstance(item, str))
-
-
-def _item(cursor: Cursor, after: str) -> int | Fraction | str:
-    if cursor.token.kind in {Kind.WORD, Kind.NAME, Kind.TEXT}:
-        return cursor.take().text
-    is_signed = cursor.token.kind is Kind.SYMBOL and cursor.token.text in "+-"
-    if cursor.token.kind is Kind.NUMBER or is_signed:
-        return number(cursor, after)
-    return cursor.refuse(["a value"], after)
-
-
 _LIMITS: dict[tuple[str, ...], str] = {
     ("user", "limit", "epsilon"): "user_limit",
     ("session", "limit", "epsilon"): "session_limit",
@@ -594,7 +508,7 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "advance": _advance,
     "show": _show,
     "suggest": _suggest,
-    "refresh": _refresh_view,
-    "verify": _verify_views,
+    "refresh": refresh_view,
+    "verify": verify_views,
     "reset": _reset,
 }

@@ -6,7 +6,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dpproxy.policy.interval import Interval
-from dpproxy.policy.model import Accountant, ColumnClass, Counted, Exposure, OptionValue, Outside
+from dpproxy.policy.model import VIEW, Accountant, ColumnClass, Counted, Exposure, OptionValue, Outside
 from dpproxy.sql.cursor import Name
 
 
@@ -278,33 +278,37 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """CREATE PROTECTED VIEW ... WITH (...) AS query; ``offset`` is where the query starts."""
+    """CREATE PROTECTED VIEW ... WITH (...) AS query, or a PRIVACY CUBE; ``offset`` is where the query starts."""
 
     name: Name
     options: tuple[Option, ...]
     query: str
     offset: int = field(default=0, compare=False)
+    kind: str = VIEW
 
 
 @dataclass(frozen=True, slots=True)
 class DropView:
-    """DROP PROTECTED VIEW."""
+    """DROP PROTECTED VIEW, or PRIVACY CUBE."""
 
     name: Name
+    kind: str = VIEW
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshView:
-    """REFRESH PROTECTED VIEW: build a view again, which is charged again."""
+    """REFRESH PROTECTED VIEW, or PRIVACY CUBE: build it again, which is charged again."""
 
     name: Name
+    kind: str = VIEW
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyViews:
-    """VERIFY PROTECTED VIEW v, w."""
+    """VERIFY PROTECTED VIEW v, w, or PRIVACY CUBE."""
 
     names: tuple[Name, ...]
+    kind: str = VIEW
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,19 @@ class Cursor:
             end = token.end if depth else end
         return self._sql[start:end], start
 
+    def expression(self, after: str, *stops: str) -> str:
+        """Take the text up to a comma, a closing parenthesis or a word of ``stops``, or refuse."""
+        start = end = self.position
+        while not (self.at(",") or self.at(")") or self.token.kind is Kind.END or any(map(self.at, stops))):
+            if self.at("("):
+                self.parenthesis()
+            else:
+                self.take()
+            end = self.before.end
+        if start == end:
+            self.refuse(["an expression"], after)
+        return self._sql[start:end]
+
     def end(self, after: str | None = None) -> None:
         """Refuse anything more than semicolons."""
         while self.at(";"):

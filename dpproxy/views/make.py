@@ -56,13 +56,18 @@ def checked(
     method = methods.get(str(view.option("method")))
     if method is None:
         raise InvalidOption("method", "no such method", f"Methods: {', '.join(sorted(methods))}.")
-    own = {name: value for name, value in view.options if name not in OWN}
+    own = own_options(view)
     own |= {"workload": _workload(own["workload"], columns)} if "workload" in own else {}
     unknown = next((name for name in own if name not in method.options), None)
     if unknown is not None:
         listed = ", ".join([*method.options, *sorted(OWN - {"method"})])
         raise InvalidOption(unknown, f"{method.name} has no such option", f"Options: {listed}.")
     return method, method.check(Request(_attributes(view, columns), own, expected_rows))
+
+
+def own_options(view: ProtectedView) -> dict[str, OptionValue]:
+    """The options of a view that are its method's."""
+    return {name: value for name, value in view.options if name not in OWN}
 
 
 def _workload(value: OptionValue, columns: Sequence[ViewColumn]) -> OptionValue:

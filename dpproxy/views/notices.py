@@ -4,20 +4,23 @@ from collections.abc import Mapping
 
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.plan import Notice
-from dpproxy.policy.model import Policy
+from dpproxy.policy.model import CUBE, CUBE_METHOD, VIEW, Policy
 from dpproxy.views import listing
 from dpproxy.views.manifest import Built
 from dpproxy.views.materialized import Materialized
 
 
-def built_notice(build: Built, left_out: tuple[str, ...], changed: tuple[str, ...] = ()) -> Notice:
-    """The notice of a finished build: its price, its guarantee, and which columns were left out or ``changed``."""
+def built_notice(
+    build: Built, left_out: tuple[str, ...], changed: tuple[str, ...] = (), error: str = ""
+) -> Notice:
+    """The notice of a finished build: price, guarantee, ``error``, and which columns were left out or ``changed``."""
+    kind = CUBE if build.method == CUBE_METHOD else VIEW
     price = f"cost {format_epsilon(build.nano)} epsilon" if build.private else listing.UNBOUNDED
     left = f" Left out, since they tell people apart: {', '.join(left_out)}." if left_out else ""
     only = f" Changed: {', '.join(changed)}; every other column is released as it is." if changed else ""
     return Notice(
-        f'protected view "{build.view}" is built: {price}',
-        detail=f"{build.guarantee.rstrip('.')}.{only}{left}",
+        f'{kind} "{build.view}" is built: {price}',
+        detail=f"{build.guarantee.rstrip('.')}.{only}{left}{f' {error}.' if error else ''}",
         hint=f"GRANT SELECT ON {build.view} TO <role>;" if not build.inside else None,
     )
 

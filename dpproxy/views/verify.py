@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from dpproxy.algebra.plan import Notice
-from dpproxy.policy.dump import protected_view
+from dpproxy.policy.dump import option_text
 from dpproxy.policy.model import ProtectedView
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, Column
 from dpproxy.views.make import ACHIEVED, OWN
@@ -50,8 +50,8 @@ def verified(view: ProtectedView, build: Built, *, exact: bool) -> tuple[object,
 
 def asked(view: ProtectedView) -> str:
     """The method and its options, in the syntax of the declaration."""
-    own = ProtectedView("v", tuple(o for o in view.options if o[0] not in OWN), "q")
-    options = protected_view(own).removeprefix("CREATE PROTECTED VIEW v WITH (").removesuffix(") AS q")
+    own = (f"{name} = {option_text(value)}" for name, value in view.options if name not in OWN)
+    options = ", ".join(own)
     return f"{view.option('method')}: {options}" if options else str(view.option("method"))
 
 

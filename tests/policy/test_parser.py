@@ -114,7 +114,7 @@ def test_statements(sql: str, statement: Statement):
         (
             "CREATE PRIVACY BUGDET b LIMIT EPSILON 1",
             "BUGDET",
-            'expected TAXONOMY or BUDGET after PRIVACY, found "bugdet"',
+            'expected TAXONOMY, CUBE or BUDGET after PRIVACY, found "bugdet"',
             "Did you mean BUDGET?",
         ),
         (
@@ -494,7 +494,7 @@ def test_values_of_options(text: str, value: object):
         ("CREATE PROTECTED VIEW v WITH (k = 3) AS DELETE FROM t", "DELETE", "expected SELECT after AS"),
         ("CREATE PROTECTED TABLE v", "TABLE", 'expected VIEW after PROTECTED, found "table"'),
         ("CREATE PRIVACY TAXONOMY x ON t (a)", ")", 'expected "," after the column of the codes'),
-        ("REFRESH VIEW v", "VIEW", "expected PROTECTED after REFRESH"),
+        ("REFRESH VIEW v", "VIEW", "expected PRIVACY or PROTECTED after REFRESH"),
         ("VERIFY PROTECTED VIEW v w", "w", "expected"),
     ],
 )
