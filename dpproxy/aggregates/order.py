@@ -21,7 +21,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed
+from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.errors import BoundsMissing, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ, SqlType
 from udfs.mechanisms.quantile import Quantile
@@ -58,7 +58,7 @@ class OrderStatistic:
 
     def mechanism(self, nano: int) -> Quantile:
         """The choice among cells, for one row."""
-        if self.numerator in (0, self.denominator):
+        if self.is_extreme:
             return Quantile.inner(0, self.last, self.numerator // self.denominator, 1, nano)
         return Quantile(0, self.last, self.numerator, self.denominator, 1, nano)
 
@@ -70,11 +70,32 @@ class OrderStatistic:
     def type(self) -> SqlType:
         return FLOAT8 if self.is_double else self.argument.typed.type
 
+    @property
+    def is_extreme(self) -> bool:
+        """Whether it is a minimum or a maximum."""
+        return self.numerator in (0, self.denominator)
+
     def value(self, columns: Sequence[nodes.Expr]) -> Typed:
-        steps = duck.cast(columns[0], "HUGEINT")
-        if self.shift:  # the middle of the cell
+        return self._shown(columns[0], (1 << self.shift) // 2)  # the middle of the cell
+
+    def has_ends(self, columns: Sequence[nodes.Expr]) -> bool:
+        """Whether bounds were released with it."""
+        return len(columns) > 1
+
+    def ends(self, columns: Sequence[nodes.Expr]) -> tuple[Typed, Typed]:
+        """What it lies between, of its type: from a lower cell's first value to a higher one's last."""
+        shown, low, high = columns
+        return (
+            self._shown(duck.call("least", low, shown), 0),
+            self._shown(duck.call("greatest", high, shown), (1 << self.shift) - 1),
+        )
+
+    def _shown(self, cell: nodes.Expr, within: int) -> Typed:
+        """The value so many steps behind the first one of a cell."""
+        steps = duck.cast(cell, "HUGEINT")
+        if self.shift:
             steps = duck.binary("*", steps, duck.integer(1 << self.shift))
-            steps = duck.binary("+", steps, duck.integer(1 << self.shift - 1))
+            steps = duck.binary("+", steps, duck.integer(within))
         steps = duck.binary("+", steps, duck.integer(self.argument.low))
         top = duck.integer(self.argument.high)
         inside = duck.cast(duck.call("least", steps, duck.cast(top, "HUGEINT")), "HUGEINT")
@@ -103,8 +124,11 @@ class OrderStatistic:
     def interval(
         self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
     ) -> tuple[nodes.Expr, nodes.Expr]:
-        del columns, noise, confidence
-        raise self._rank("ci_low")
+        del noise, confidence  # the bounds were released for it
+        if not self.has_ends(columns) or self.argument.typed.first is not None:
+            raise self._rank("ci_low")
+        low, high = self.ends(columns)
+        return as_double(low), as_double(high)
 
     def _rank(self, function: str) -> Unsupported:
         return Unsupported(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TypeVar
 
 from sqlglot import exp
@@ -9,6 +10,7 @@ from sqlglot import exp
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.operands import name_of
+from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
@@ -23,7 +25,7 @@ from dpproxy.planner.ceiling import most_distinct
 from dpproxy.planner.intervals import calls_in, distance, interval
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_answer
-from dpproxy.planner.released import Call, ReleasedScope
+from dpproxy.planner.released import ReleasedScope
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
 
@@ -196,7 +198,7 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
     return OpenColumn(item.name, held, floor, error, ceiling=ceiling)
 
 
-def is_selected(select: exp.Select, listed: Sequence[Item], calls: Mapping[exp.Expr, Call]) -> bool:
+def is_selected(select: exp.Select, listed: Sequence[Item], calls: Mapping[exp.Expr, object]) -> bool:
     """Whether released values decide which rows are shown: in HAVING, or in the order of a LIMIT."""
     having = select.args.get("having")
     if having is not None and calls_in(having, calls):
@@ -227,9 +229,15 @@ def _simultaneous(select: exp.Select, listed: Sequence[Item], scope: ReleasedSco
 
 def _together(listed: Sequence[Item], scope: ReleasedScope) -> ReleasedScope:
     """The scope with intervals that hold for all rows at once."""
-    columns = sum(1 for item in listed if calls_in(item.node, scope.calls))
-    many = max(1, scope.groups) * max(1, columns)
-    return replace(scope, confidence=1 - (1 - scope.confidence) / many)
+    return replace(scope, confidence=together(scope.confidence, listed, scope.calls, scope.groups))
+
+
+def together(
+    confidence: Fraction, listed: Sequence[Item], calls: Mapping[exp.Expr, object], groups: int
+) -> Fraction:
+    """The confidence of each interval with which all of all rows hold at once."""
+    columns = sum(1 for item in listed if calls_in(item.node, calls))
+    return 1 - (1 - confidence) / (max(1, groups) * max(1, columns))
 
 
 @dataclass(slots=True)
@@ -290,9 +298,17 @@ def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns
     node = item.node.unnest()
     if type(node) is exp.Dot or not calls_in(node, scope.calls):
         return
-    ends = interval(node, scope, scope.confidence) or (UNBOUNDED, UNBOUNDED)
-    for name, end in zip(("ci_low", "ci_high"), ends, strict=True):
-        value = Typed(end, FLOAT8, None)
+    call = scope.calls.get(node)
+    if (
+        call is not None
+        and isinstance(call.aggregate, OrderStatistic)
+        and call.aggregate.has_ends(call.columns)
+    ):
+        ends = call.aggregate.ends(call.columns)
+    else:
+        low, high = interval(node, scope, scope.confidence) or (UNBOUNDED, UNBOUNDED)
+        ends = Typed(low, FLOAT8, None), Typed(high, FLOAT8, None)
+    for name, value in zip(("ci_low", "ci_high"), ends, strict=True):
         columns.append(OpenColumn(f"{item.name}_{name}", replace(value, sql=duck.column(f"c{len(values)}"))))
         values.append(value)
 

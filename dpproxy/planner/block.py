@@ -20,33 +20,34 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
-from dpproxy.planner.allocate import Allocation, TooLittle, allocate, too_small
-from dpproxy.planner.answer import Answer, answer, is_selected, is_star, items, limits, row_number
+from dpproxy.planner.allocate import Allocation, TooLittle, allocate
+from dpproxy.planner.answer import Answer, answer, is_selected, is_star, items, limits, row_number, together
 from dpproxy.planner.blocks import blocks_of
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.cuts import note_cuts
-from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
+from dpproxy.planner.discovered import Chosen, choose, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.empty_groups import hiding, is_there, threshold, with_rows
-from dpproxy.planner.exact import Exact, exact_sql, measured
+from dpproxy.planner.exact import exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.label import label, unit_words
 from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.ordered import Draws, bounded
 from dpproxy.planner.padding import check_padded
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.posteriors import posteriors, under, watch
 from dpproxy.planner.priors import prior_nodes, statistical
 from dpproxy.planner.refusals import asked_again
 from dpproxy.planner.relation import Rows, own_nodes
-from dpproxy.planner.release import quantile_sql, release_sql
+from dpproxy.planner.release import release_sql
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.rollup import half_width
 from dpproxy.planner.sources import Env
 from dpproxy.planner.undeclared import tell_undeclared
 from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
 from udfs.mechanisms import Gaussian
-from udfs.privacy import LEAST_NANO, Loss
+from udfs.privacy import Loss
 
 MOST_AGGREGATES = 32
 """Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
@@ -241,17 +242,27 @@ class _Block:
                 noise = _noise(allocation, indexes, self.rows.most, self.planning.summed(number))
                 calls[node] = Call(under(noise, aggregate), columns, noise)
             watch(calls, number, keys, self.rows, self.planning)
-        for node, statistic in ordered.items():
-            part, rank = self._order(keys, statistic)
-            number = self._add(part)
-            numbers += [number] if number not in numbers else []
-            calls[node] = Call(statistic, (duck.column("m0", f"r{number}"),), rank)
+        draws = Draws(
+            keys, self.rows, self.planning, self.select, self._confidence(keys, aggregates), self._add
+        )
+        within = bounded(
+            self.select, ordered, intervals=self.top and session.intervals(self.planning.context.settings)
+        )
+        for node, call, of in draws.calls(ordered, within):
+            numbers += [number for number in of if number not in numbers]
+            calls[node] = call
         for node in (n for n in self.refined if n not in believed):
             part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
             number = self._add(part)
             numbers += [number] if number not in numbers else []
             calls[node] = Call(found, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
         return calls, numbers
+
+    def _confidence(self, keys: Keys, calls: Mapping[exp.Expr, Aggregate]) -> Fraction:
+        """Of each interval: all at once where released values decide which groups are shown."""
+        found, listed = session.confidence(self.planning.context.settings), items(self.select)
+        is_chosen = len(calls) > len(self.aggregates) or is_selected(self.select, listed, calls)
+        return together(found, listed, calls, keys.count) if is_chosen else found
 
     def _alone(self, keys: Keys, inner: Inner) -> Noise:
         """The noise of an aggregate that is released by itself for the whole loss."""
@@ -262,36 +273,6 @@ class _Block:
         """The number of a part, which says whom it is about."""
         where = conjuncts(self.select.args.get("where"))
         return self.planning.add(replace(part, blocks=blocks_of(self.rows, where, self.planning)))
-
-    def _order(self, keys: Keys, statistic: OrderStatistic) -> tuple[Part, Noise]:
-        """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
-        if keys.discovered:
-            raise refuse_order(statistic.name, position(self.select))
-        loss, most = self.planning.share(), self.rows.most
-        if loss.nano // most < LEAST_NANO:
-            raise too_small(loss, most, most)
-        mechanism = statistic.mechanism(loss.nano // most)
-        cells = measured([statistic.cell, duck.call("count", nodes.Star())])
-        exact = exact_sql(self.rows, keys.listed, cells, None, statistic.cell)
-        vacuous = never_holds(self.select) or not keys.count
-        part = Part(
-            query=exact.query,
-            truncated=1 in exact.parameters,
-            release=quantile_sql(len(keys.by_node), mechanism, vacuous=vacuous),
-            keys=keys.sets,
-            measures=1,
-            box=f"quantile {mechanism.numerator}/{mechanism.denominator} of 0..{mechanism.high}",
-            noise=f"exponential quantile={mechanism.numerator}/{mechanism.denominator} cells={mechanism.high + 1} "
-            f"nano={mechanism.nano}",
-            loss=loss,
-            factor=most,
-            inputs=self._inputs(exact),
-            vacuous=vacuous,
-        )
-        return part, Noise((), lambda confidence: (mechanism.rank_error(confidence),), most)
-
-    def _inputs(self, exact: Exact) -> tuple[tuple[int, nodes.Query], ...]:
-        return tuple((n, self.planning.inputs[n - 2]) for n in sorted(exact.parameters - {1}))
 
     def _chosen(self, keys: Keys, measures: Sequence[Measure]) -> Chosen | None:
         """How groups are selected; None where keys are declared, or no rows are read."""
@@ -331,7 +312,7 @@ class _Block:
             mechanism=allocation.mechanism if allocation else None,
             noise_delta=allocation.delta if allocation else Fraction(0),
             why=allocation.why if allocation else "",
-            inputs=self._inputs(exact),
+            inputs=self.planning.inputs_of(exact.parameters),
             vacuous=vacuous,
         )
         return part if chosen is None else selecting(part, keys.listed, chosen, allocation)

@@ -34,7 +34,7 @@ _MOST_PLACES = 30
 _NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 
 
-def calls_in(node: exp.Expr, calls: Mapping[exp.Expr, Call]) -> list[exp.Expr]:
+def calls_in(node: exp.Expr, calls: Mapping[exp.Expr, object]) -> list[exp.Expr]:
     """The different aggregate calls of an expression."""
     return list(dict.fromkeys(n for n in node.walk(prune=lambda n: n in calls) if n in calls))
 

@@ -1,5 +1,6 @@
 """One pass over one statement: what was found so far, and names that are used once."""
 
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -107,6 +108,10 @@ class Planning:
         if query not in self.inputs:
             self.inputs.append(query)
         return self.inputs.index(query) + 2
+
+    def inputs_of(self, parameters: Set[int]) -> tuple[tuple[int, nodes.Query], ...]:
+        """The numbers of parameters that stand for released values, and these."""
+        return tuple((n, self.inputs[n - 2]) for n in sorted(parameters - {1}))
 
     def describe(self, label: str, unit: str) -> None:
         """Say what was released, and about whom."""

@@ -5,25 +5,36 @@ from collections.abc import Sequence
 from dpproxy.aggregates.model import Measure
 from dpproxy.planner.allocate import Allocation
 from udfs.mechanisms.quantile import Quantile
+from udfs.mechanisms.quantiles import Quantiles
 from udfs.privacy import NANO
 
 
-def quantile_sql(keys: int, mechanism: Quantile, *, vacuous: bool) -> str:
-    """The release stage of an order statistic: one draw for each declared key, from the histogram of its cells."""
+def quantile_sql(keys: int, mechanism: Quantile | Quantiles, *, vacuous: bool) -> str:
+    """The release stage of order statistics: one draw for each declared key, from the histogram of its cells."""
     names = "".join(f", k.k{i}" for i in range(keys))
+    numerators = mechanism.numerators if isinstance(mechanism, Quantiles) else (mechanism.numerator,)
     if vacuous:
-        return f"SELECT k.o{names}, CAST([0] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
+        zeros = ", ".join("0" for _ in numerators)
+        return f"SELECT k.o{names}, CAST([{zeros}] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
     match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys)) or "TRUE"
     lists = [
         f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])"
         for i in (0, 1)
     ]
-    of = f"{mechanism.numerator}" if mechanism.inside else f"{mechanism.numerator}, {mechanism.denominator}"
-    called = "dp_extreme" if mechanism.inside else "dp_quantile"
-    bounds = f"{mechanism.low}, {mechanism.high}, {of}, {mechanism.rows}"
-    drawn = f"{called}({lists[0]}, {lists[1]}, {bounds}, {_loss(mechanism.nano)})"
+    ends = f"{mechanism.rows}, {_loss(mechanism.nano)})"
+    bounds = f"{mechanism.low}, {mechanism.high}"
+    if isinstance(mechanism, Quantiles) or mechanism.moved:
+        off = mechanism.off if isinstance(mechanism, Quantiles) else mechanism.moved
+        listed = ", ".join(map(str, numerators))
+        asked = f"{bounds}, CAST([{listed}] AS HUGEINT[]), {mechanism.denominator}, {off}"
+        drawn = f"dp_quantiles({lists[0]}, {lists[1]}, {asked}, {ends}"
+    elif mechanism.inside:
+        drawn = f"[dp_extreme({lists[0]}, {lists[1]}, {bounds}, {mechanism.numerator}, {ends}]"
+    else:
+        of = f"{mechanism.numerator}, {mechanism.denominator}"
+        drawn = f"[dp_quantile({lists[0]}, {lists[1]}, {bounds}, {of}, {ends}]"
     source = f"FROM keys AS k LEFT JOIN exact AS e ON {match} GROUP BY k.o{names}"
-    return f"SELECT k.o{names}, [{drawn}] AS v {source}"
+    return f"SELECT k.o{names}, {drawn} AS v {source}"
 
 
 def _loss(nano: int) -> str:

@@ -1,6 +1,6 @@
 """Quantiles, minima and maxima of a histogram of whole numbers, as points between public bounds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from udfs import arrow
 from udfs.functions import columns, parameters
 from udfs.functions.model import Function
-from udfs.mechanisms import Quantile
+from udfs.mechanisms import Quantile, Quantiles
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
 
@@ -16,6 +16,7 @@ Make = Callable[..., Quantile]
 """Makes a mechanism from the SQL function's parameters in their order, with nano-epsilon as a keyword argument."""
 
 _PUBLIC: Final = ("low", "high", "numerator", "denominator", "rows")
+_MISSING: Final = "a quantile needs its bounds, its fraction and the rows of one unit, none of them NULL"
 _EXTREME: Final = ("low", "high", "numerator", "rows")
 
 
@@ -46,23 +47,80 @@ def extreme(
     return _release(Quantile.inner, values, counts, (low, high, numerator, rows, epsilon))
 
 
+def quantiles(  # noqa: PLR0913, PLR0917 - DuckDB counts them
+    values: Any,  # noqa: ANN401
+    counts: Any,  # noqa: ANN401
+    low: Any,  # noqa: ANN401
+    high: Any,  # noqa: ANN401
+    numerators: Any,  # noqa: ANN401
+    denominator: Any,  # noqa: ANN401
+    off: Any,  # noqa: ANN401
+    rows: Any,  # noqa: ANN401
+    epsilon: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Draw several quantiles of each row's histogram."""
+    asked = arrow.read(numerators)
+    if asked.holes or not (asked.valid & (asked.lengths > 0)).all():
+        raise InvalidMechanism("every row needs a list of numerators, none of them NULL")
+    *named, nano = (
+        *(columns.parameters(column, _MISSING) for column in (low, high, denominator, off, rows)),
+        parameters.nano(epsilon),
+    )
+    wanted = np.zeros((asked.lengths.size, int(asked.lengths.max(initial=0)), 2), dtype=np.uint64)
+    for length in np.unique(asked.lengths).tolist():
+        chosen = np.flatnonzero(asked.lengths == length)
+        wanted[chosen, :length] = asked.gather(chosen, length)
+    lengths = asked.lengths.astype(np.uint64)
+    made = []
+    for key, at in columns.alike(*named, nano, lengths, wanted.reshape(lengths.size, -1)):
+        public, many = arrow.integers(key[:10].reshape(-1, 2)), int(key[11])
+        fractions = tuple(arrow.integers(key[12:].reshape(-1, 2))[:many])
+        made.append((_several(*public, numerators=fractions, nano=int(key[10])), at))
+    drawn = _drawn(made, values, counts, asked.lengths.astype(np.int64))
+    return arrow.write(_pairs(drawn), asked.lengths)
+
+
+def _several(
+    low: int, high: int, denominator: int, off: int, rows: int, *, numerators: tuple[int, ...], nano: int
+) -> Quantile | Quantiles:
+    """A single quantile needs no parts of cells."""
+    if len(numerators) == 1:
+        return Quantile(low, high, numerators[0], denominator, rows, nano, off)
+    return Quantiles(low, high, numerators, denominator, rows, nano, off)
+
+
 def _release(make: Make, values: Any, counts: Any, public: tuple[Any, ...]) -> Any:  # noqa: ANN401
-    """Draw one point for each row's histogram; parameters are checked before histograms are read."""
+    """Draw one point for each row's histogram."""
     made = _mechanisms(make, public)
+    return arrow.numbers(_pairs(_drawn(made, values, counts, np.ones(len(values), dtype=np.int64))))
+
+
+def _pairs(drawn: columns.Int64) -> arrow.Pairs:
+    return np.column_stack([drawn, drawn >> 63]).view(np.uint64)
+
+
+def _drawn(
+    made: Sequence[tuple[Quantile | Quantiles, columns.Int64]],
+    values: Any,  # noqa: ANN401
+    counts: Any,  # noqa: ANN401
+    widths: columns.Int64,
+) -> columns.Int64:
+    """Draw as many points for each row's histogram, end to end; parameters were checked before histograms are read."""
     lists, numbers = arrow.read(values), arrow.read(counts)
     there = lists.valid & numbers.valid
     if not (lists.lengths == numbers.lengths)[there].all():
         raise InvalidMechanism("a histogram needs as many values as counts")
     lengths = np.where(there, lists.lengths, 0).astype(np.int64)
-    result = np.empty(lengths.size, dtype=np.int64)
+    result, ends = np.empty(int(widths.sum()), dtype=np.int64), np.cumsum(widths)
     held = _held(arrow.single(values))
     for mechanism, rows in made:
         at = columns.places(lists.starts[rows], lengths[rows])
         counted = columns.whole(numbers.pairs[columns.places(numbers.starts[rows], lengths[rows])])
         if held is not None:
             counted = np.where(held[at], counted, 0)
-        result[rows] = mechanism.release_each(columns.whole(lists.pairs[at]), counted, lengths[rows])
-    return arrow.numbers(np.column_stack([result, result >> 63]).view(np.uint64))
+        drawn = mechanism.release_each(columns.whole(lists.pairs[at]), counted, lengths[rows])
+        result[columns.places(ends[rows] - widths[rows], widths[rows])] = drawn.ravel()
+    return result
 
 
 def _held(array: Any) -> Any:  # noqa: ANN401
@@ -73,8 +131,7 @@ def _held(array: Any) -> Any:  # noqa: ANN401
 def _mechanisms(make: Make, public: tuple[Any, ...]) -> list[tuple[Quantile, columns.Int64]]:
     """Group the rows by their parameters."""
     *named, epsilon = public
-    message = "a quantile needs its bounds, its fraction and the rows of one unit, none of them NULL"
-    words = [columns.parameters(column, message) for column in named]
+    words = [columns.parameters(column, _MISSING) for column in named]
     return [
         (make(*arrow.integers(key[:-1].reshape(-1, 2)), nano=int(key[-1])), rows)
         for key, rows in columns.alike(*words, parameters.nano(epsilon))
@@ -115,6 +172,16 @@ def functions(_: Pool) -> tuple[Function, ...]:
             f"unit has at most so many rows; {rule}",
             ("HUGEINT[]", "HUGEINT[]", *types),
             quantile,
+        ),
+        Function(
+            "dp_quantiles",
+            f"{histogram}, low HUGEINT, high HUGEINT, numerators HUGEINT[], denominator HUGEINT, off HUGEINT, "
+            f"rows HUGEINT, epsilon {parameters.EPSILON}",
+            "HUGEINT[]",
+            "several quantiles of a histogram in one release, moved by so many rows; more accurate than as many "
+            f"calls of dp_quantile for the same epsilon together; {rule}",
+            ("HUGEINT[]", "HUGEINT[]", "HUGEINT", "HUGEINT", "HUGEINT[]", *types[2:4], "HUGEINT", types[-1]),
+            quantiles,
         ),
         Function(
             "dp_extreme",

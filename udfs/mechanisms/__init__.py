@@ -11,13 +11,19 @@ from udfs.mechanisms.exponential import Exponential
 from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
 from udfs.mechanisms.quantile import Quantile
+from udfs.mechanisms.quantiles import Quantiles
 from udfs.mechanisms.selection import Selection
 from udfs.mechanisms.staircase import Staircase
 
 MECHANISMS: Final = {"staircase": Staircase, "laplace": Laplace, "gaussian": Gaussian}
 """Every mechanism that adds noise, by its name in messages and records."""
 
-CHOICES: Final = {"exponential": Exponential, "quantile": Quantile, "selection": Selection}
+CHOICES: Final = {
+    "exponential": Exponential,
+    "quantile": Quantile,
+    "quantiles": Quantiles,
+    "selection": Selection,
+}
 """Every mechanism that chooses a value instead of adding noise, by its name in messages and records."""
 
 __all__ = [
@@ -27,6 +33,7 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Quantile",
+    "Quantiles",
     "Selection",
     "Staircase",
 ]

@@ -7,6 +7,7 @@ sensitivity is bounded range (Durfee and Rogers, 2019). A draw proposes a candid
 above the probabilities, and keeps it by an exact coin. Proof: ``exponential.md``.
 """
 
+import math
 import os
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -37,6 +38,8 @@ _GUARD: Final = _FAR + WORD
 """The most halvings of one score, since a single step is worth 64 of them at most."""
 _CLIMB: Final = FIRST_PRECISION + _GUARD
 _ROOM: Final = 62
+_SURE: Final = 30
+"""Bits of a logarithm that are relied on, where both ends are tried."""
 _TRIES: Final = 4
 """Proposals made at once for a choice whose first was not kept: a round costs more than what it holds."""
 _APART: Final = 16 * _TRIES
@@ -117,7 +120,17 @@ class Exponential:
             return 0
         halvings = (allowed.denominator // allowed.numerator).bit_length()
         most = (halvings << _FRACTION) // log2(self.ratio) + 1
-        return bisect_left(range(most), 1, key=lambda s: _at_most(self.ratio, s + 1, allowed))
+
+        def suffices(shortfall: int) -> bool:
+            return shortfall >= 0 and _at_most(self.ratio, shortfall + 1, allowed)
+
+        near = int(
+            (math.log2(allowed.denominator) - math.log2(allowed.numerator)) * 2**_FRACTION / log2(self.ratio)
+        )
+        low, high = near - 2 - (near >> _SURE), near + 1 + (near >> _SURE)
+        if suffices(low) or not suffices(high):
+            low, high = -1, most
+        return bisect_left(range(low + 1, high), 1, key=suffices) + low + 1
 
 
 def _at_most(q: int, exponent: int, limit: Fraction) -> bool:
@@ -210,18 +223,27 @@ class Lists:
         lengths: how many candidates each list has, at least 1.
         weights: from 0 to 2**62, some positive in each list; 1 each if not given. A draw is slow where those of a
             list are more than 2**62 together.
+        slopes: by how much each point of a candidate scores less than the point before, where the first has the
+            candidate's score; 0 each if not given. A draw is slow where that is more than spread / epsilon in all.
 
     Errors: InvalidMechanism, for lengths and weights.
     """
 
-    __slots__ = ("_above", "_below", "_halvings", "_points", "_q", "_room", "_sums", "_weights", "starts")
+    __slots__ = (
+        "_above", "_below", "_halvings", "_points", "_q", "_room", "_slopes", "_sums", "_weights", "starts",
+    )  # fmt: skip
 
     def __init__(
-        self, mechanism: Exponential, scores: Int64, lengths: Int64, weights: Int64 | None = None
+        self,
+        mechanism: Exponential,
+        scores: Int64,
+        lengths: Int64,
+        weights: Int64 | None = None,
+        slopes: Int64 | None = None,
     ) -> None:
         if lengths.sum() != scores.size or (lengths < 1).any():
             raise InvalidMechanism("a choice needs at least one candidate, and a score for each")
-        self._q, self._weights = mechanism.ratio, weights
+        self._q, self._weights, self._slopes = mechanism.ratio, weights, slopes
         self.starts: Int64 = np.cumsum(lengths) - lengths
         scores = held(scores, -LARGEST_SCORE, LARGEST_SCORE)
         if weights is not None:
@@ -266,22 +288,24 @@ class Lists:
     def _keep(self, cells: Int64, words: Words) -> tuple[Int64, NDArray[np.bool_]]:
         """Draw a point for each proposed candidate, and whether the proposal is kept."""
         point = np.zeros(cells.size, dtype=np.int64)
-        kept = self._near(cells, words)
+        inside = np.ones(cells.size, dtype=np.bool_)
         if self._points is not None and self._weights is not None:
             point = below(np.uint64(1) << self._points[cells].view(np.uint64), words)
-            kept &= point < self._weights[cells]
+            inside = point < self._weights[cells]
+        more = None if self._slopes is None else np.where(inside, self._slopes[cells] * point, 0)
+        kept = inside & self._near(cells, words, more)
         excess = self._above[cells] - self._room
         for position in np.flatnonzero(excess > 0):
             kept[position] &= below_wide([1 << int(excess[position])], words) == [0]
         return point, kept
 
-    def _near(self, cells: Int64, words: Words) -> NDArray[np.bool_]:
-        """Return for each true with probability q**d * 2**halvings, which is at most 1."""
+    def _near(self, cells: Int64, words: Words, more: Int64 | None = None) -> NDArray[np.bool_]:
+        """Return for each true with probability q**(d + more) * 2**halvings, which is at most 1."""
         first = which = np.arange(cells.size)
-        if cells.size > _APART:
-            _, first, which = np.unique(self._below[cells], return_index=True, return_inverse=True)
-        chosen = cells[first]
-        coins = list(zip(self._below[chosen].tolist(), self._halvings[chosen].tolist(), strict=True))
+        distances = self._below[cells] if more is None else self._below[cells] + more
+        if cells.size > _APART and more is None:  # else one distance may have several halvings
+            _, first, which = np.unique(distances, return_index=True, return_inverse=True)
+        coins = list(zip(distances[first].tolist(), self._halvings[cells[first]].tolist(), strict=True))
         bounds = [self._chance(coin, FIRST_PRECISION) for coin in coins]
         shift = FIRST_PRECISION - WORD
         low = np.array([min(low >> shift, LAST_WORD) for low, _ in bounds], dtype=np.uint64)[which]

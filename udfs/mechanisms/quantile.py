@@ -9,7 +9,7 @@ they are many. Source: Smith, "Privacy-preserving statistical estimation with op
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 from typing import Final, NamedTuple
@@ -36,8 +36,9 @@ class Quantile:
     """Release the quantile ``numerator / denominator`` of whole numbers as a point of [low, high].
 
     Shapes: a histogram in (values, and how many rows have each), one integer out.
-    Units: ``rows`` is the most rows of one unit; ``inside`` shifts the rank that is aimed at by so many rows
-        towards the middle, for a minimum (0) or a maximum (1) only; ``nano`` in nano-epsilon.
+    Units: ``rows`` is the most rows of one unit; ``inside`` shifts the rank that is aimed at by so many rows, of a
+        minimum (0) or a maximum (1) towards the middle, of others upwards, or downwards where it is negative: then
+        as if the bound on that side had as many rows more; ``nano`` in nano-epsilon.
     Privacy: if one unit adds or removes at most ``rows`` rows, one release costs ``loss``. Everything but the
         histogram must be public, the bounds among it.
     Errors: InvalidMechanism, for parameters and for lengths; no value and no count raises.
@@ -63,8 +64,11 @@ class Quantile:
             raise InvalidMechanism("epsilon must be at least 0.001")
         if self.rows < 1 or self.spread > WIDEST_SPREAD:
             raise InvalidMechanism("a quantile needs between 1 and 2^39 / denominator rows of one unit")
-        if not 0 <= self.inside <= _DEEPEST or (self.inside and self.numerator % self.denominator):
-            raise InvalidMechanism("only a minimum or a maximum is aimed inside, and by up to 2^57 rows")
+        moved = self.inside * self.denominator if self.numerator % self.denominator else self.inside
+        if abs(moved) > _DEEPEST or (moved < 0 and not self.numerator % self.denominator):
+            raise InvalidMechanism(
+                "a quantile is moved by up to 2^57 rows, a minimum or a maximum inwards only"
+            )
 
     @staticmethod
     def inner(low: int, high: int, numerator: int, rows: int, nano: int) -> "Quantile":
@@ -77,11 +81,25 @@ class Quantile:
         reach = mechanism.shortfall(high - low + 1, 1 - OUTSIDE)
         return Quantile(low, high, numerator, 1, rows, nano, reach + 1)
 
+    def beside(self, confidence: Fraction, *, above: bool) -> "Quantile":
+        """Return what is released beside a quantile to be beyond it, with that confidence, on one side.
+
+        It has a whole row more or less than the quantile, which then may be read as the row of a rank or as a value
+        between two rows. It holds for any rows, and for none.
+        """
+        rows = self.rank_error(confidence) + 1
+        return replace(self, inside=rows if above else -rows)
+
     @property
     def fraction(self) -> tuple[int, int]:
         """The quantile in lowest terms, as numerator and denominator."""
         common = gcd(self.numerator, self.denominator)
         return self.numerator // common, self.denominator // common
+
+    @property
+    def moved(self) -> int:
+        """By how many rows it is moved, where it is no minimum or maximum."""
+        return self.inside if self.numerator % self.denominator else 0
 
     @property
     def spread(self) -> int:
@@ -105,7 +123,7 @@ class Quantile:
         It holds whatever the data is, of at least ``inside`` rows. A point that equals rows has all their ranks.
         """
         steps = self.mechanism.shortfall(self.high - self.low + 1, confidence)
-        return -(-steps // self.fraction[1]) + self.inside
+        return -(-steps // self.fraction[1]) + abs(self.inside)
 
     def release(
         self, values: Sequence[int] | Int64, counts: Sequence[int] | Int64, words: Words = os.urandom
@@ -142,10 +160,11 @@ class Quantile:
         """Cut the lattice at the values of each list: gap, value, gap, value, ..., gap."""
         if values.size != counts.size or values.size != lengths.sum():
             raise InvalidMechanism("a histogram needs as many values as counts")
-        values, counts, lengths = _ordered(
-            held(values, self.low, self.high), _exact(held(counts, 0, _MOST)), lengths
-        )
-        before, after, gap, value = _places(lengths)
+        values, counts = held(values, self.low, self.high), held(counts, 0, _MOST)
+        if 0 < self.numerator < self.denominator:
+            values, counts, lengths = padded(values, counts, lengths, self.inside, (self.low, self.high))
+        values, counts, lengths = ordered(values, exact(counts), lengths)
+        before, after, gap, value = places(lengths)
         edges, last = lengths + 1, np.cumsum(lengths + 1) - 1
         steps = np.zeros(values.size + lengths.size, dtype=counts.dtype)
         steps[after] = counts
@@ -160,11 +179,16 @@ class Quantile:
         starts[value] = values
         return _Cells(scores, weights, starts, 2 * lengths + 1)
 
+    @property
+    def _inwards(self) -> int:
+        """The aim of a minimum or a maximum, in steps."""
+        return self.inside if not self.numerator else -self.inside
+
     def _off(self, below: Int64, above: Int64) -> Int64:
         """Return b * E - a * n for numbers of rows below and above, in steps of 1/b rows from the aim."""
         a, b = self.fraction
         most = _MOST // b
-        aim = b * self.inside if not a else -b * self.inside
+        aim = self.inside * ((b - a) if self.inside > 0 else a) if 0 < a < b else self._inwards
         rows = ((b - a) * np.minimum(below, most), a * np.minimum(above, most))
         off: Int64 = (rows[0] - rows[1] - aim).astype(np.int64)
         return off
@@ -182,7 +206,7 @@ class _Cells(NamedTuple):
     lengths: Int64
 
 
-def _places(lengths: Int64) -> tuple[Places, Places, Places, Places]:
+def places(lengths: Int64) -> tuple[Places, Places, Places, Places]:
     """Return where the edges before and after each value are, and where gaps and values are among cells."""
     if lengths.size == 1:
         return slice(None, -1), slice(1, None), slice(0, None, 2), slice(1, None, 2)
@@ -192,14 +216,28 @@ def _places(lengths: Int64) -> tuple[Places, Places, Places, Places]:
     return before, before + 1, 2 * np.arange(of_edge.size) - of_edge, 2 * before - of_value + 1
 
 
-def _exact(counts: Int64) -> Int64:
+def padded(
+    values: Int64, counts: Int64, lengths: Int64, rows: int, bounds: tuple[int, int]
+) -> tuple[Int64, Int64, Int64]:
+    """Return histograms with rows of nobody: so many at the upper bound, or at the lower one where it is negative."""
+    if not rows:
+        return values, counts, lengths
+    at = np.cumsum(lengths) - (0 if rows > 0 else lengths)
+    return (
+        np.insert(values, at, bounds[rows > 0]),
+        np.insert(counts, at, abs(rows)),
+        lengths + 1,
+    )
+
+
+def exact(counts: Int64) -> Int64:
     """Return counts in a type that their sum cannot overflow."""
     if counts.size and int(counts.max()) * counts.size >= 2**62:
         return counts.astype(object)
     return counts
 
 
-def _ordered(values: Int64, counts: Int64, lengths: Int64) -> tuple[Int64, Int64, Int64]:
+def ordered(values: Int64, counts: Int64, lengths: Int64) -> tuple[Int64, Int64, Int64]:
     """Return histograms of ascending, different values."""
     lists = np.repeat(np.arange(lengths.size), lengths)
     if _rises(values, lists).all():

@@ -61,6 +61,12 @@ CASES = (
     Case("dp_choose([{truth}, -{truth}], 2, 1, {loss})", "0", "1"),
     Case("dp_exponential([10, 20], [{truth}, -{truth}], 1, {loss})", "0", "1"),
     Case("dp_quantile([2, 8], [5 - {truth}, 5 + {truth}], 0, 10, 1, 2, 1, {loss})", "0", "1"),
+    Case(
+        "dp_quantiles([2, 8], [5 - {truth}, 5 + {truth}], 0, 10, [1, 2], 3, 0, 1, {loss})[1]",
+        "0",
+        "1",
+        worst=False,
+    ),
     Case("dp_extreme([2, 8], [1 - {truth}, 1], 0, 10, 0, 1, {loss})", "0", "1", worst=False),
     Case("dp_select({truth}, 1, {loss}, 0.01)", "3", "4", DELTA),
 )

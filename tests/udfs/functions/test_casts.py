@@ -27,6 +27,7 @@ CALLS = (
     "dp_choose([{0}, {0}], 2, 1, 0.5)",
     "dp_exponential(['a', 'b'], [{0}, {0}], 1, 0.5)",
     "dp_quantile([{0}], [{0}], 0, 9, 1, 2, 1, 0.5)",
+    "dp_quantiles([{0}], [{0}], 0, 9, [1, 2], 3, 0, 1, 0.5)",
     "dp_extreme([{0}], [{0}], 0, 9, 1, 1, 0.5)",
     "dp_select({0}, 1, 0.5, 1e-6)",
     "dp_refine({0}, 'normal(44, 6)', 0.5, 'statistical')",

@@ -1,0 +1,268 @@
+"""Several quantiles at once: their scores and joint law from the definition, their privacy, and their errors."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from udfs.mechanisms.levels import ONE
+from udfs.mechanisms.quantile import Quantile
+from udfs.mechanisms.quantiles import Quantiles, Split, _Cells
+from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
+
+TOP = 2
+SMALL = [
+    Quantiles(0, TOP, (1, 3), 4, 1, NANO, parts=2),
+    Quantiles(0, TOP, (1, 2), 3, 1, NANO, parts=3),
+    Quantiles(0, TOP, (1, 2), 3, 2, NANO, parts=2),
+    Quantiles(0, TOP, (1, 2), 3, 1, NANO, off=2, parts=2),
+    Quantiles(0, TOP, (1, 2), 3, 1, NANO, off=-1, parts=2),
+    Quantiles(0, TOP, (1, 2, 3), 4, 1, 2 * NANO, parts=2),
+]
+DATA = [data for size in range(4) for data in itertools.combinations_with_replacement(range(TOP + 1), size)]
+CONFIDENCE = Fraction(39, 40)
+Rows = Sequence[int]
+
+
+def histogram(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    values, counts = np.unique(np.array(rows, dtype=np.int64), return_counts=True)
+    return values, counts
+
+
+def scores(mechanism: Quantiles, split: Split, rows: Rows, left: int, right: int) -> list[int]:
+    """Of each point between two cuts: parts of rows counted one by one, and those of nobody beyond a bound."""
+    nobody = [TOP if mechanism.off > 0 else 0] * abs(mechanism.off)
+    parts = [
+        point
+        for row in [*rows, *nobody]
+        for point in range(row * mechanism.parts, (row + 1) * mechanism.parts)
+        if left <= point < right
+    ]
+    a, b = split.aim.as_integer_ratio()
+    moved = abs(mechanism.off) * mechanism.parts
+    if mechanism.off > 0 and split.left == 0:  # the rank is aim (n - moved) + moved
+        aim = a * (len(parts) - moved) + b * moved
+    elif mechanism.off < 0 and split.right == len(mechanism.numerators) + 1:
+        aim = a * (len(parts) - moved)
+    else:
+        aim = a * len(parts)
+    return [-abs(b * sum(part < point for part in parts) - aim) for point in range(left, right)]
+
+
+def found(mechanism: Quantiles, split: Split, rows: Rows, left: int, right: int) -> list[int]:
+    """The same from the pieces that points are drawn from."""
+    nobody = [TOP if mechanism.off > 0 else 0] * abs(mechanism.off)
+    values, counts = histogram([*rows, *nobody])
+    starts = values * mechanism.parts
+    cells = _Cells(starts, starts + mechanism.parts, counts, np.zeros(values.size, dtype=np.int64))
+    there = np.array([0])
+    runs = mechanism._runs(split, cells, np.array([left]), np.array([right]), there)
+    pieces = mechanism._pieces(split, runs)
+    assert pieces.lengths.tolist() == [pieces.sizes.size]
+    by_point = {
+        start + direction * place: score - slope * place
+        for score, size, slope, start, direction in zip(
+            *(column.tolist() for column in pieces[:5]), strict=True
+        )
+        for place in range(size)
+    }
+    assert len(by_point) == sum(pieces.sizes)
+    return [by_point[point] for point in range(left, right)]
+
+
+def law(mechanism: Quantiles, rows: Rows) -> dict[tuple[int, ...], Fraction]:
+    """The joint probability of all cuts, from the definition."""
+    many = len(mechanism.numerators)
+    laws = {(0, *[-1] * many, mechanism.points): Fraction(1)}
+    for split in mechanism.splits:
+        after = {}
+        power = Fraction(mechanism.mechanism(split).ratio, ONE)
+        for cuts, chance in laws.items():
+            left, right = cuts[split.left], cuts[split.right]
+            if left == right:
+                after[*cuts[: split.place], left, *cuts[split.place + 1 :]] = chance
+                continue
+            listed = scores(mechanism, split, rows, left, right)
+            masses = [power ** (max(listed) - s) for s in listed]
+            for place, mass in enumerate(masses):
+                key = (*cuts[: split.place], left + place, *cuts[split.place + 1 :])
+                after[key] = chance * mass / sum(masses)
+        laws = after
+    return laws
+
+
+def test_splits_take_as_many_levels_as_their_number_has_digits():
+    for many, levels in ((1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4), (19, 5)):
+        mechanism = Quantiles(0, 9, tuple(range(1, many + 1)), many + 1, 1, NANO)
+        assert mechanism.levels == levels == max(split.level for split in mechanism.splits)
+        assert sorted(split.place for split in mechanism.splits) == list(range(1, many + 1))
+        assert mechanism.loss == Loss(NANO)
+
+
+@pytest.mark.parametrize("mechanism", SMALL, ids=str)
+def test_scores_are_those_of_the_definition(mechanism: Quantiles):
+    for rows, split in itertools.product(DATA, mechanism.splits):
+        for left, right in itertools.combinations(range(mechanism.points + 1), 2):
+            assert found(mechanism, split, rows, left, right) == scores(mechanism, split, rows, left, right)
+
+
+def test_scores_of_many_rows_are_those_of_the_definition():
+    """Where a cell is cut into pieces, and as far as points beyond reach, which score alike."""
+    mechanism = Quantiles(0, TOP, (1, 3), 4, 1, 5 * NANO, parts=64)
+    rows = [0] * 9 + [1] * 30 + [2] * 2
+    for split in mechanism.splits:
+        assert found(mechanism, split, rows, 5, 150) == scores(mechanism, split, rows, 5, 150)
+    mechanism = replace(mechanism, nano=200 * NANO)
+    split = mechanism.splits[0]
+    far = 96 * -(-mechanism.spread(split) * NANO // mechanism.share)
+    listed = scores(mechanism, split, rows, 0, 192)
+    assert min(listed) < -far
+    assert found(mechanism, split, rows, 0, 192) == [max(score, -far) for score in listed]
+
+
+@pytest.mark.parametrize("mechanism", SMALL, ids=str)
+def test_no_unit_changes_a_probability_by_more_than_epsilon_allows(mechanism: Quantiles):
+    """Every data set of up to 3 rows, every way to add up to ``rows``, and every way in which all cuts can fall."""
+    worst = Fraction(1)
+    laws = {rows: law(mechanism, rows) for rows in DATA}
+    added = [rows for rows in DATA if 0 < len(rows) <= mechanism.rows]
+    for rows, more in itertools.product(DATA, added):
+        both = tuple(sorted(rows + more))
+        if both in laws:
+            ratios = [laws[rows][cuts] / laws[both][cuts] for cuts in laws[rows]]
+            worst = max(worst, *ratios, *(1 / ratio for ratio in ratios))
+    power = Fraction(1)
+    for level in range(1, mechanism.levels + 1):
+        power *= max(
+            1 / Fraction(mechanism.mechanism(split).ratio, ONE) ** mechanism.spread(split)
+            for split in mechanism.splits
+            if split.level == level
+        )
+    assert 1 < worst <= power
+    assert power <= Fraction(np.exp(mechanism.nano / NANO)) * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mechanism", SMALL, ids=str)
+def test_draws_follow_the_law(mechanism: Quantiles, fits: Callable[..., bool]):  # false alarm 1e-6 each
+    rows, many = (0, 1, 1), 4000
+    values, counts = (np.tile(column, many) for column in histogram(rows))
+    drawn = mechanism.release_each(values, counts, np.full(many, 2))
+    expected: Counter[tuple[int, ...]] = Counter()
+    for cuts, chance in law(mechanism, rows).items():
+        expected[tuple(min(c, mechanism.points - 1) // mechanism.parts for c in cuts[1:-1])] += chance
+    shown = Counter(map(tuple, drawn.tolist()))
+    cells = sorted(expected)
+    assert set(shown) <= set(cells)
+    assert fits(np.array([shown[cell] for cell in cells]), [expected[cell] for cell in cells])
+
+
+def test_quantiles_come_in_order_and_within_bounds():
+    mechanism = Quantiles(-7, 9, (1, 2, 3, 4, 5, 6), 7, 1, NANO)
+    for values, counts in (
+        ([], []),
+        ([3], [50]),
+        ([-(10**30), 0, 10**30], [2**70, 1, 2**70]),
+        ([9, -7], [1, -5]),
+    ):
+        for _ in range(20):
+            drawn = mechanism.release(values, counts)
+            assert drawn == sorted(drawn)
+            assert -7 <= drawn[0] <= drawn[-1] <= 9
+
+
+def test_rows_of_one_value_are_shared_among_both_sides():
+    """Half of all rows are 40, which is the middle quantile: both sides keep their ranks."""
+    values, counts = np.array([10, 30, 40, 60, 90]), np.array([2000, 1000, 6000, 1000, 2000])
+    assert Quantiles(0, 99, (4, 6, 8), 12, 1, 100 * NANO).release(values, counts) == [40, 40, 40]
+    assert Quantiles(0, 99, (1, 6, 11), 12, 1, 100 * NANO).release(values, counts) == [10, 40, 90]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rows", [0, 1, 30, 3000])
+@pytest.mark.parametrize(
+    "mechanism", [Quantile(0, 999, 1, 2, 1, NANO), Quantiles(0, 999, (1, 3, 8), 10, 1, NANO)], ids=str
+)
+def test_what_is_released_beside_is_beyond_the_quantile(mechanism: Quantile | Quantiles, rows: int):
+    """In 400 draws at most 1 in 40 may not be; false alarm: 27 or more of 10 expected, 1e-5 if each just kept to it."""
+    data = np.sort(np.random.default_rng(7).integers(300, 400, rows))
+    asked = (
+        [Fraction(mechanism.numerator, mechanism.denominator)]
+        if isinstance(mechanism, Quantile)
+        else [Fraction(n, mechanism.denominator) for n in mechanism.numerators]
+    )
+    true = np.quantile(data, [float(one) for one in asked]) if rows else None
+    values, counts = (np.tile(column, 400) for column in histogram(data))
+    lengths = np.full(400, values.size // 400)
+    for above in (True, False):
+        drawn = mechanism.beside(CONFIDENCE, above=above).release_each(values, counts, lengths)
+        if true is not None:
+            wrong = drawn.reshape(400, -1) < true if above else drawn.reshape(400, -1) > true
+            assert wrong.sum(axis=0).max() < 27
+
+
+@pytest.mark.statistical
+def test_ranks_are_within_the_error_that_is_stated():
+    """Of 400 draws; false alarm: 40 or more of 20 expected, 1e-5 if each just kept to it."""
+    data = np.random.default_rng(5).integers(0, 60000, 1000)
+    values, counts = histogram(data)
+    mechanism = Quantiles(0, 65535, tuple(range(1, 10)), 10, 1, NANO)
+    allowed = np.array(mechanism.rank_errors(Fraction(19, 20)))
+    drawn = mechanism.release_each(np.tile(values, 400), np.tile(counts, 400), np.full(400, values.size))
+    below = np.searchsorted(np.sort(data), drawn, side="left")
+    upto = np.searchsorted(np.sort(data), drawn, side="right")
+    aims = np.arange(1, 10) * 100
+    off = np.maximum(np.maximum(below - aims, aims - upto), 0)
+    assert ((off > allowed).sum(axis=0) < 40).all()
+
+
+@pytest.mark.statistical
+def test_they_are_nearer_than_as_many_single_ones_for_the_same_epsilon():
+    """By the mean square of 60 draws of nine each: 2.2 times nearer; under 1.5 is beyond 6 deviations."""
+    many, rows = 60, 3000
+    data = np.sort(np.random.default_rng(3).integers(0, 65536, rows))
+    values, counts = (np.tile(column, many) for column in histogram(data))
+    lengths, numerators = np.full(many, values.size // many), np.arange(1, 10)
+
+    def error(drawn: np.ndarray) -> float:
+        below, upto = (np.searchsorted(data, drawn, side=side) for side in ("left", "right"))
+        aim = numerators * rows / 10
+        return float(np.mean(np.maximum(np.maximum(below - aim, aim - upto), 0) ** 2))
+
+    joint = Quantiles(0, 65535, tuple(numerators.tolist()), 10, 1, NANO)
+    single = [Quantile(0, 65535, n, 10, 1, NANO // 9) for n in numerators.tolist()]
+    alone = np.column_stack([one.release_each(values, counts, lengths) for one in single])
+    assert error(alone) > 1.5**2 * error(joint.release_each(values, counts, lengths))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        (9, 0, (1, 2), 3, 1, NANO),
+        (0, 2**53, (1, 2), 3, 1, NANO),
+        (0, 9, (), 3, 1, NANO),
+        (0, 9, (2, 1), 3, 1, NANO),
+        (0, 9, (1, 1), 3, 1, NANO),
+        (0, 9, (0, 1), 3, 1, NANO),
+        (0, 9, (1, 3), 3, 1, NANO),
+        (0, 9, (1, 2), 10**4 + 1, 1, NANO),
+        (0, 9, (1, 2), 3, 0, NANO),
+        (0, 9, (1, 2), 3, 2**40, NANO),
+        (0, 9, (1, 2), 3, 1, 2 * LEAST_NANO - 1),
+        (0, 9, (1, 2), 3, 1, NANO, 2**41),
+    ],
+)
+def test_parameters_outside_their_range_are_refused(
+    parameters: tuple[int, int, tuple[int, ...], int, int, int],
+):
+    with pytest.raises(InvalidMechanism):
+        Quantiles(*parameters)
+
+
+def test_a_histogram_needs_as_many_values_as_counts():
+    with pytest.raises(InvalidMechanism):
+        Quantiles(0, 9, (1, 2), 3, 1, NANO).release([1, 2], [1])

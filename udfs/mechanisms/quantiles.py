@@ -1,0 +1,310 @@
+"""Several quantiles of whole numbers at once: each splits the rows for the next, so that a row is in one draw a level.
+
+The middle quantile is drawn from all rows, those below it from the rows on its left, those above it from the rows on
+its right, and so on: m of them take as many levels as m has binary digits, in place of m draws. A row is spread evenly
+over the ``parts`` of its cell, and a split falls between two parts, so that many rows of one value are shared among
+both sides and each side keeps the ranks that it is aimed at. Source: Kaplan, Schnapp and Stemmer, "Differentially
+private approximate quantiles", 2022, here for values that are equal. Proof: ``quantiles.md``.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.mechanisms.exponential import WIDEST_SPREAD, Exponential, Int64, Lists, held, whole
+from udfs.mechanisms.quantile import FARTHEST, exact, ordered, padded, places
+from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
+from udfs.randomness import Words
+
+PARTS: Final = 2**10
+"""Of a cell: the more, the wider the error that is stated; the fewer, the coarser rows of one value are shared."""
+LARGEST_DENOMINATOR: Final = 10**4
+_MOST_POINTS: Final = 2**62
+_MOST_COUNT: Final = 2**60
+_FARTHEST_OFF: Final = 2**40
+"""Rows by which quantiles are moved."""
+_REACH: Final = 96
+"""Points with a chance below e**-96 of the best one's are all as likely as that."""
+_INT64: Final = 2**61
+
+
+class Split(NamedTuple):
+    """The quantile of this place, as the ``aim`` among the rows between two others; 0 and m + 1 are the bounds."""
+
+    place: int
+    left: int
+    right: int
+    aim: Fraction
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Release the quantiles ``numerators / denominator`` of whole numbers as points of [low, high], in their order.
+
+    Shapes: a histogram in (values, and how many rows have each), one integer for each quantile out.
+    Units: ``rows`` is the most rows of one unit; ``nano`` in nano-epsilon, for all quantiles together; ``off`` moves
+        the ranks that are aimed at by so many rows upwards, or downwards where it is negative, as if the bound on
+        that side had as many rows more.
+    Privacy: if one unit adds or removes at most ``rows`` rows, one release costs ``loss``. Everything but the
+        histogram must be public, the bounds among it.
+    Errors: InvalidMechanism, for parameters and for lengths; no value and no count raises.
+
+    >>> Quantiles(0, 9, (1, 2, 3), 4, 1, 10**15).release([1, 4, 8], [11, 20, 11])
+    [1, 4, 8]
+    """
+
+    low: int
+    high: int
+    numerators: tuple[int, ...]
+    denominator: int
+    rows: int
+    nano: int
+    off: int = 0
+    parts: int = PARTS
+
+    def __post_init__(self) -> None:
+        if not -FARTHEST <= self.low <= self.high <= FARTHEST or self.points > _MOST_POINTS:
+            raise InvalidMechanism("the bounds of several quantiles must be in order, and at most 2^46 apart")
+        inside = (0, *self.numerators, self.denominator)
+        if (
+            not self.numerators
+            or not 1 <= self.denominator <= LARGEST_DENOMINATOR
+            or any(a >= b for a, b in pairwise(inside))
+        ):
+            raise InvalidMechanism("quantiles must rise, between 0 and 1, of a denominator up to 10^4")
+        if abs(self.off) > _FARTHEST_OFF:
+            raise InvalidMechanism("quantiles are moved by up to 2^40 rows")
+        if self.share < LEAST_NANO:
+            raise InvalidMechanism(f"epsilon must be at least 0.001 for each of the {self.levels} levels")
+        if self.rows < 1 or any(self.spread(split) > WIDEST_SPREAD for split in self.splits):
+            raise InvalidMechanism(
+                "several quantiles need between 1 and 2^39 / (1024 denominator) rows of one unit"
+            )
+
+    def beside(self, confidence: Fraction, *, above: bool) -> "Quantiles":
+        """Return what is released beside quantiles to be beyond each of them, as ``Quantile.beside``."""
+        rows = max(replace(self, off=0).rank_errors(confidence)) + 1
+        return replace(self, off=rows if above else -rows)
+
+    @property
+    def levels(self) -> int:
+        """How many draws a row is in."""
+        return len(self.numerators).bit_length()
+
+    @property
+    def share(self) -> int:
+        """Nano-epsilon of each level."""
+        return self.nano // self.levels
+
+    @property
+    def points(self) -> int:
+        """All parts of all cells."""
+        return (self.high - self.low + 1) * self.parts
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """In the order in which they are drawn."""
+        return tuple(sorted(self._between(0, len(self.numerators) + 1, 1), key=lambda s: s.level))
+
+    def _between(self, left: int, right: int, level: int) -> Iterator[Split]:
+        if right - left < 2:
+            return
+        ranks = (0, *self.numerators, self.denominator)
+        middle = (left + right) // 2
+        aim = Fraction(ranks[middle] - ranks[left], ranks[right] - ranks[left])
+        yield Split(middle, left, right, aim, level)
+        yield from self._between(left, middle, level + 1)
+        yield from self._between(middle, right, level + 1)
+
+    def spread(self, split: Split) -> int:
+        """The most by which one unit moves the difference of two points' scores, in parts of a row over b."""
+        a, b = split.aim.as_integer_ratio()
+        return 2 * max(a, b - a) * self.parts * self.rows
+
+    def mechanism(self, split: Split) -> Exponential:
+        """The choice among points of one split."""
+        return Exponential(self.spread(split), self.share)
+
+    @property
+    def loss(self) -> Loss:
+        """What one release costs."""
+        return Loss(self.nano)
+
+    def rank_errors(self, confidence: Fraction) -> tuple[int, ...]:
+        """Return for each quantile the most rows, with that confidence, between its rank and the released point's.
+
+        It holds whatever the data is, but for one row in ``parts`` of those that share a value, at each level. A
+        point that equals rows has all their ranks.
+        """
+        return _rank_errors(self, confidence)
+
+    def own_error(self, split: Split, confidence: Fraction) -> Fraction:
+        """Rows by which one split misses its aim among those that it splits."""
+        steps = self.mechanism(split).shortfall(self.points, confidence)
+        return Fraction(steps, split.aim.denominator * self.parts)
+
+    def release(
+        self, values: Sequence[int] | Int64, counts: Sequence[int] | Int64, words: Words = os.urandom
+    ) -> list[int]:
+        """Draw the quantiles of a histogram; values outside the bounds count as the nearer bound.
+
+        Values may come in any order, more than once, or not at all: then every point is as likely.
+        """
+        points = whole(values, self.low, self.high)
+        lengths = np.array([points.size], dtype=np.int64)
+        drawn = self.release_each(points, whole(counts, 0, _MOST_COUNT), lengths, words)
+        return [int(point) for point in drawn[0]]
+
+    def release_each(self, values: Int64, counts: Int64, lengths: Int64, words: Words = os.urandom) -> Int64:
+        """Draw once from each of several histograms laid end to end; shape (histograms, quantiles)."""
+        if values.size != counts.size or values.size != lengths.sum():
+            raise InvalidMechanism("a histogram needs as many values as counts")
+        values, counts = held(values, self.low, self.high), held(counts, 0, _MOST_COUNT)
+        values, counts, lengths = padded(values, counts, lengths, self.off, (self.low, self.high))
+        values, counts, lengths = ordered(values, exact(counts), lengths)
+        starts = (values - self.low) * self.parts
+        cells = _Cells(starts, starts + self.parts, counts, np.repeat(np.arange(lengths.size), lengths))
+        cuts = np.zeros((lengths.size, len(self.numerators) + 2), dtype=np.int64)
+        cuts[:, -1] = self.points
+        for split in self.splits:
+            self._draw(split, cells, cuts, words)
+        result: Int64 = self.low + held(cuts[:, 1:-1], 0, self.points - 1) // self.parts
+        return result
+
+    def _draw(self, split: Split, cells: "_Cells", cuts: Int64, words: Words) -> None:
+        """Draw one split of each histogram that has points between its neighbours; else it is where these are."""
+        cuts[:, split.place] = cuts[:, split.left]
+        there = np.flatnonzero(cuts[:, split.left] < cuts[:, split.right])
+        if not there.size:
+            return
+        runs = self._runs(split, cells, cuts[there, split.left], cuts[there, split.right], there)
+        pieces = self._pieces(split, runs)
+        lists = Lists(self.mechanism(split), pieces.scores, pieces.lengths, pieces.sizes, pieces.slopes)
+        chosen, points = lists.draw(np.arange(there.size), words)
+        cuts[there, split.place] = pieces.starts[chosen] + pieces.directions[chosen] * points
+
+    def _runs(self, split: Split, cells: "_Cells", left: Int64, right: Int64, there: Int64) -> "_Runs":
+        """The points between two cuts, as runs along which the rank rises evenly: gap, cell, gap, ..., gap."""
+        cells, lengths = cells.within(left, right, there)
+        a, b = split.aim.as_integer_ratio()
+        counts = cells.counts
+        if counts.size and b * self.parts * int(counts.max()) * counts.size >= _INT64:
+            counts = counts.astype(object)
+        before, after, gap, cell = places(lengths)
+        last = np.cumsum(lengths + 1) - 1
+        below = np.zeros(counts.size + there.size, dtype=counts.dtype)
+        below[after] = counts * (cells.ends - cells.starts)
+        below = np.cumsum(below)
+        below -= np.repeat(below[last - lengths], lengths + 1)  # parts of rows, at each edge
+        off = b * below - a * np.repeat(below[last], lengths + 1) - self._moved(split)
+        starts, ends = np.empty((2, 2 * counts.size + there.size), dtype=np.int64)
+        offs, slopes = np.zeros((2, starts.size), dtype=counts.dtype)
+        starts[cell], ends[cell], offs[cell], slopes[cell] = cells.starts, cells.ends, off[before], b * counts
+        first, final = np.empty((2, off.size), dtype=np.int64)
+        first[last - lengths], first[after] = left, cells.ends
+        final[last], final[before] = right, cells.starts
+        starts[gap], ends[gap], offs[gap] = first, final, off
+        return _Runs(starts, ends - starts, offs, slopes, np.repeat(np.arange(there.size), 2 * lengths + 1))
+
+    def _moved(self, split: Split) -> int:
+        """How far the aim of a split is from that among its rows, in parts of a row over b; see the proof."""
+        a, b = split.aim.as_integer_ratio()
+        if self.off < 0 and split.right > len(self.numerators):
+            return a * self.off * self.parts
+        return (b - a) * self.off * self.parts if self.off > 0 and not split.left else 0
+
+    def _pieces(self, split: Split, runs: "_Runs") -> "_Pieces":
+        """Runs cut where the score has fallen by what makes a point e times less likely."""
+        step = -(-self.spread(split) * NANO // self.share)
+        runs = runs.where(runs.sizes > 0)
+        first, last = (
+            np.clip(off // step, -_REACH - 1, _REACH).astype(np.int64)
+            for off in (runs.offs, runs.offs + runs.slopes * (runs.sizes - 1))
+        )
+        many = last - first + 1
+        run = np.repeat(np.arange(many.size), many)
+        number = np.arange(run.size) - np.repeat(np.cumsum(many) - many, many)
+        fall, size = first[run] + number, runs.sizes[run]
+        off, slope = runs.offs[run], runs.slopes[run]
+        start = -((off - fall * step) // np.maximum(slope, 1))
+        start = np.where(number == 0, 0, start).astype(np.int64)
+        end = np.where(number == many[run] - 1, size, np.append(start[1:], 0))
+        is_far = (fall == _REACH) | (fall == -_REACH - 1)
+        is_below = (fall < 0) & ~is_far
+        best = np.where(is_below, end - 1, start)
+        score = np.where(is_far, _REACH * step, np.abs(off + slope * best)).astype(np.int64)
+        sloped = np.where(is_far | (end - start < 2), 0, slope).astype(np.int64)
+        kept = end > start
+        lengths = np.bincount(runs.lists[run][kept])
+        direction = np.where(is_below, -1, 1)
+        starts = runs.starts[run] + best
+        return _Pieces(
+            -score[kept], (end - start)[kept], sloped[kept], starts[kept], direction[kept], lengths
+        )
+
+
+@lru_cache(maxsize=256)
+def _rank_errors(mechanism: Quantiles, confidence: Fraction) -> tuple[int, ...]:
+    """Errors of splits, added up along the ways to each quantile, whose draws share what confidence leaves."""
+    splits, ends = mechanism.splits, (0, len(mechanism.numerators) + 1)
+    found = {(end, shares): Fraction(0) for end in ends for shares in range(1, mechanism.levels + 1)}
+    for split in splits:
+        for shares in range(split.level, mechanism.levels + 1):
+            own = mechanism.own_error(split, 1 - (1 - confidence) / shares)
+            left, right = found[split.left, shares], found[split.right, shares]
+            found[split.place, shares] = own + (1 - split.aim) * left + split.aim * right
+    by_place = sorted(splits, key=lambda s: s.place)
+    return tuple(ceil(found[s.place, s.level]) + abs(mechanism.off) for s in by_place)
+
+
+class _Cells(NamedTuple):
+    """Cells that have rows, list after list: their parts, how many rows, and which list they are of."""
+
+    starts: Int64
+    ends: Int64
+    counts: Int64
+    lists: Int64
+
+    def within(self, left: Int64, right: Int64, there: Int64) -> tuple["_Cells", Int64]:
+        """Parts of cells between two cuts of some of the lists, and how many cells each list has."""
+        place = np.full(int(max(self.lists.max(initial=0), there.max())) + 1, -1, dtype=np.int64)
+        place[there] = np.arange(there.size)
+        of = place[self.lists]
+        starts, ends = np.maximum(self.starts, left[of]), np.minimum(self.ends, right[of])
+        kept = (of >= 0) & (starts < ends)
+        lengths = np.bincount(of[kept], minlength=there.size)
+        return _Cells(starts[kept], ends[kept], self.counts[kept], of[kept]), lengths
+
+
+class _Runs(NamedTuple):
+    """Neighbouring points: where they start, how many; how far above its aim the first's rank is, and each rises."""
+
+    starts: Int64
+    sizes: Int64
+    offs: Int64
+    slopes: Int64
+    lists: Int64
+
+    def where(self, kept: NDArray[np.bool_]) -> "_Runs":
+        """Some of them."""
+        return _Runs(*(column[kept] for column in self))
+
+
+class _Pieces(NamedTuple):
+    """Candidates: the best point's score, how many points, how much less each next one scores, and where they lie."""
+
+    scores: Int64
+    sizes: Int64
+    slopes: Int64
+    starts: Int64
+    directions: Int64
+    lengths: Int64
