@@ -125,7 +125,12 @@ class OrderStatistic:
         self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
     ) -> tuple[nodes.Expr, nodes.Expr]:
         del noise, confidence  # the bounds were released for it
-        if not self.has_ends(columns) or self.argument.typed.first is not None:
+        if self.argument.typed.first is not None:
+            raise Unsupported(
+                f"dp.ci_low of {self.name}() is not answered: its bound is no number",
+                hint=f"With dp.intervals = columns {self.name}() has its bounds beside it.",
+            )
+        if not self.has_ends(columns):
             raise self._rank("ci_low")
         low, high = self.ends(columns)
         return as_double(low), as_double(high)

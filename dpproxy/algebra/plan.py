@@ -178,6 +178,8 @@ class Accuracy:
     place: int | None = None
     mean: MeanError | None = None
     words: str = ""
+    chosen: bool = False
+    """Released values decide which rows there are: what a query around computes of all of them is over others then."""
 
 
 @dataclass(frozen=True, slots=True)

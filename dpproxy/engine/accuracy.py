@@ -25,6 +25,9 @@ AIM = 0.1
 
 OF_NO_SIGN = "have a sign that no value has: SET dp.impossible shows 0 or NULL for them"
 OF_NOBODY = "are averages of a released count of nobody: SET dp.impossible = 'null' shows NULL for them"
+NONE_SHOWN = (
+    "Group more coarsely, or name fewer keys in WHERE. SET dp.empty_groups = 'show'; shows all groups."
+)
 NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 Row = Sequence[object]
 
@@ -127,7 +130,7 @@ def accuracy_notice(
     stated = plan.accuracy
     hidden = _hidden(plan)
     if hidden and not values:
-        return Notice(hidden[0], hint="SET dp.empty_groups = 'show'; shows all declared groups.")
+        return Notice(hidden[0], hint=NONE_SHOWN)
     noisy = [(i, o, o.accuracy) for i, o in enumerate(plan.outputs) if o.accuracy is not None]
     if stated is None or not values:
         return None

@@ -148,13 +148,14 @@ def answer(
     order = ordering(select, listed, values, scope.scope())
     more = _More(len(values))
     around = scope if top else _together(listed, single)
+    is_chosen = scope.filtered or is_selected(select, listed, scope.calls)
     for index, item in enumerate(listed):
         node = item.node.unnest()
         accuracy = _accuracy(node, values[index], around, more)
         if top:
             columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
         else:
-            columns[index] = replace(columns[index], accuracy=_passed_on(accuracy))
+            columns[index] = replace(columns[index], accuracy=_passed_on(accuracy, chosen=is_chosen))
     more = more if top else _More(len(values))
     return Answer(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
@@ -275,10 +276,12 @@ def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -
     return Accuracy(half=found) if isinstance(found, float) else Accuracy(place=more.place(found))
 
 
-def _passed_on(accuracy: Accuracy | None) -> Accuracy | None:
+def _passed_on(accuracy: Accuracy | None, *, chosen: bool) -> Accuracy | None:
     """What a query around may say of a column: whichever rows it shows, the distance is that of all of them."""
-    known = accuracy is None or accuracy.half is not None or bool(accuracy.words)
-    return accuracy if known else Accuracy(words=UNKNOWN_ERROR)
+    if accuracy is None:
+        return None
+    known = accuracy.half is not None or bool(accuracy.words)
+    return replace(accuracy, chosen=chosen) if known else Accuracy(words=UNKNOWN_ERROR)
 
 
 def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:

@@ -95,9 +95,13 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     most = sum(b.scope.groups for b in branches)
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
     empty, unique = has_no_rows(select), _unique(select, sets)
+    chosen = any(p.discovered for p in planning.parts)
     return Open(
         limits(select, query, branches[0].scope.scope()),
-        tuple(map(_farthest, zip(*(b.answer.columns for b in branches), strict=True))),
+        tuple(
+            _farthest(columns, chosen=chosen)
+            for columns in zip(*(b.answer.columns for b in branches), strict=True)
+        ),
         released=True,
         rows=most,
         empty=empty,
@@ -107,13 +111,16 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     )
 
 
-def _farthest(columns: tuple[OpenColumn, ...]) -> OpenColumn:
-    """A column of all grouping sets, as accurate as in the least accurate of them."""
+def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
+    """A column of all grouping sets, as accurate as in the least accurate; ``chosen`` where noise chose keys."""
     first = columns[0]
     halves = [c.accuracy.half for c in columns if c.accuracy is not None and c.accuracy.half is not None]
-    if first.accuracy is None or len(halves) < len(columns):
+    if first.accuracy is None:
         return first
-    return replace(first, accuracy=replace(first.accuracy, half=max(halves)))
+    accuracy = replace(first.accuracy, chosen=first.accuracy.chosen or chosen)
+    if len(halves) == len(columns):
+        accuracy = replace(accuracy, half=max(halves))
+    return replace(first, accuracy=accuracy)
 
 
 def _unique(select: exp.Select, sets: Sequence[Sequence[exp.Expr]]) -> frozenset[int] | None:

@@ -1,6 +1,6 @@
 """Relations that nothing is private in any more: public tables, and what was released."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy, ColumnError, Possible
@@ -36,7 +36,8 @@ def farther(a: Accuracy | None, b: Accuracy | None) -> Accuracy | None:
     """Of two columns that are shown as one."""
     if a is None or b is None:
         return a or b
-    return a if a.half is None or (b.half is not None and a.half >= b.half) else b
+    found = a if a.half is None or (b.half is not None and a.half >= b.half) else b
+    return replace(found, chosen=a.chosen or b.chosen)
 
 
 @dataclass(frozen=True, slots=True)

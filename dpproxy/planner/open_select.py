@@ -123,8 +123,10 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     unique = frozenset[int]() if is_single else _unique(listed, rows, grouped)
     if unique is None and query.distinct:
         unique = frozenset(range(len(values)))
+    chosen = _is_chosen(select, listed, rows)
     columns = tuple(
-        _column(n, i, v, r, rows) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
+        _column(n, i, v, r, rows, chosen=chosen)
+        for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
     )
     planning.selected |= any(c.accuracy is not None and c.accuracy.half is not None for c in columns)
     return Open(
@@ -163,7 +165,30 @@ def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) ->
     return places if all(any(f is k for f in found) for k in kept) else None
 
 
-def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows) -> OpenColumn:
+def _is_chosen(select: exp.Select, listed: Sequence[Item], rows: OpenRows) -> bool:
+    """Whether released values may decide which rows there are, or which are in one group."""
+    noisy = {c.name for source in rows.sources for c in source.columns if c.accuracy is not None}
+    is_cut = select.args.get("limit") is not None or select.args.get("offset") is not None
+    names = ("where", "group", "having", "joins", *(("order",) if is_cut else ()))
+    parts = [part for name in names for part in _parts(select.args.get(name))]
+    parts += [item.node for item in listed] if select.args.get("distinct") or is_cut else []
+    is_natural = any(type(part) is exp.Join and part.args.get("method") for part in parts)
+    return (is_natural and bool(noisy)) or any(
+        n.name in noisy for part in parts for n in part.find_all(exp.Column, exp.Identifier)
+    )
+
+
+def _parts(clause: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
+    return clause if isinstance(clause, list) else [clause] if clause is not None else []
+
+
+def _noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
+    """The errors of the columns of released values in an expression."""
+    found = [rows.find(n) for n in node.find_all(exp.Column)]
+    return [c.accuracy for c in found if c is not None and c.accuracy is not None]
+
+
+def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows, *, chosen: bool) -> OpenColumn:
     """A released count stays a count where it is passed on as it is."""
     held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
     literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
@@ -171,20 +196,25 @@ def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows) ->
     if type(node) is exp.Column:
         origin = rows.find(node)
         if origin is not None:
+            accuracy = origin.accuracy
+            if accuracy is not None and chosen:
+                accuracy = replace(accuracy, chosen=True)
             return OpenColumn(
-                item.name, held, origin.floor, origin.error, ceiling=origin.ceiling, accuracy=origin.accuracy
+                item.name, held, origin.floor, origin.error, ceiling=origin.ceiling, accuracy=accuracy
             )
-    return OpenColumn(item.name, held, literal=literal, accuracy=_accuracy(node, rows))
+    return OpenColumn(item.name, held, literal=literal, accuracy=_accuracy(node, rows, chosen=chosen))
 
 
-def _accuracy(node: exp.Expr, rows: OpenRows) -> Accuracy | None:
-    """The least and the largest of values are as far off as the farthest of them; of others nothing is proved."""
-    found = [rows.find(n) for n in node.find_all(exp.Column)]
-    noisy = [c for c in found if c is not None and c.accuracy is not None]
+def _accuracy(node: exp.Expr, rows: OpenRows, *, chosen: bool) -> Accuracy | None:
+    """The least, the largest and the mean of values are as far off as the farthest of them; else nothing is proved.
+
+    Nor is it where noise chose the rows: without it the least of others might be meant.
+    """
+    noisy = _noisy(node, rows)
     if not noisy:
         return None
-    is_extreme = type(node) in (exp.Min, exp.Max) and type(node.this.unnest()) is exp.Column
-    return noisy[0].accuracy if is_extreme else Accuracy(words=UNKNOWN_ERROR)
+    is_within = type(node) in (exp.Min, exp.Max, exp.Avg) and type(node.this.unnest()) is exp.Column
+    return noisy[0] if is_within and not chosen and not noisy[0].chosen else Accuracy(words=UNKNOWN_ERROR)
 
 
 def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:

@@ -34,6 +34,8 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
         held = duck.column(f"c{len(columns)}")
         shown = replace(_plain(shape), sql=held)
         accuracy = farther(a.accuracy, b.accuracy)
+        if accuracy is not None and (query.args.get("distinct") or type(query) is not exp.Union):
+            accuracy = replace(accuracy, chosen=True)
         columns.append(
             OpenColumn(a.name, shown, _floor(a, b), a.error, ceiling=_ceiling(a, b), accuracy=accuracy)
         )

@@ -91,13 +91,37 @@ def test_how_many_groups_noise_leaves_has_no_stated_error(engine: Engine):
     assert said.message == "no half-width is stated: the values are computed from released values"
 
 
-@pytest.mark.parametrize("shown", ["n", "max(n) AS n", "min(n) AS n"])
-def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine: Engine, shown: str):
+@pytest.mark.parametrize(
+    "around",
+    [
+        "SELECT n FROM ({}) s WHERE n > -9999",
+        "SELECT max(n) AS n FROM ({}) s",
+        "SELECT min(n) AS n FROM ({}) s WHERE k <> 'b'",
+        "SELECT avg(n) AS n FROM (SELECT n FROM ({}) s) q",
+    ],
+)
+def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine: Engine, around: str):
     inner = "SELECT k, count(*) AS n FROM t GROUP BY k"
     all_together = of_error(ask(engine, f"{inner} HAVING count(*) > -9999", epsilon="1"))
-    said = of_error(ask(engine, f"SELECT {shown} FROM ({inner}) s WHERE n > -9999", epsilon="1"))
+    said = of_error(ask(engine, around.format(inner), epsilon="1"))
     assert said.message == all_together.message
     assert said.message.startswith("95 % half-width of all rows that could be shown, together: n ±")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "SELECT max(n) AS n FROM ({}) s WHERE n > -9999",
+        "SELECT avg(n) AS n FROM ({} HAVING count(*) > -9999) s",
+        "SELECT min(n) AS n FROM (SELECT n FROM ({}) s ORDER BY n LIMIT 2) q",
+        "SELECT avg(n) AS n FROM (SELECT DISTINCT n FROM ({}) s) q",
+        "SELECT avg(n) AS n FROM ({0} UNION {0}) q",
+        "SELECT max(s.n) AS n FROM ({0}) s JOIN ({0}) q ON s.n = q.n",
+    ],
+)
+def test_of_rows_that_noise_chose_nothing_is_said(engine: Engine, around: str):
+    said = of_error(ask(engine, around.format("SELECT k, count(*) AS n FROM t GROUP BY k"), epsilon="1"))
+    assert said.message.endswith(": n: no interval is proved for it")
 
 
 def notice(plan: Plan, rows: Rows) -> Notice:
