@@ -42,11 +42,11 @@ from dpproxy.planner.refusals import asked_again
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import release_sql
 from dpproxy.planner.released import Call, ReleasedScope
-from dpproxy.planner.rollup import half_width
 from dpproxy.planner.sources import Env
 from dpproxy.planner.undeclared import tell_undeclared
 from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
 from udfs.mechanisms import Gaussian
+from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.privacy import Loss
 
 MOST_AGGREGATES = 32
@@ -351,12 +351,16 @@ def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, sum
         indexes = [summed.columns[i] for i in indexes]
     sds = mechanism.noise_sd()
 
+    draws = tuple(Draw(mechanism, i, terms) for i in indexes)
+
     def half_widths(confidence: Fraction) -> tuple[int, ...]:
+        if terms > 1:
+            return tuple(Averaged((draw,)).half_width(confidence) for draw in draws)
         single = mechanism.half_width(confidence)
-        return tuple(half_width(single[i], sds[i], terms, confidence) for i in indexes)
+        return tuple(single[i] if terms else 0 for i in indexes)
 
     bell = isinstance(mechanism, Gaussian) or terms > 1
-    return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell)
+    return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell, draws=draws)
 
 
 def _both(condition: nodes.Expr, other: nodes.Expr | None) -> nodes.Expr:

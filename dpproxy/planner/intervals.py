@@ -7,7 +7,6 @@ within its own of the value that it has before noise, with the probability with 
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import sqrt
 
 from sqlglot import exp
 
@@ -25,6 +24,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.typed import as_double
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
+from udfs.mechanisms.averaged import widest
 
 Distance = float | nodes.Expr
 """The same for all rows, or a DOUBLE of each row: NULL where none is proved."""
@@ -202,25 +202,20 @@ class _Distances:
         return found if isinstance(found, float) and not any(calls_in(n, calls) for n in others) else None
 
     def _total(self, node: exp.Expr, added: exp.Expr) -> Distance | None:
-        """Of the sum or mean of a call over n groups, whose noises are independent: by Gauss's inequality.
+        """Of the sum or mean of a call over n groups, whose noises are independent.
 
-        It holds as in ``rollup.half_width``: with a uniform number of one step on top the sum has a symmetric density
-        that falls. None where released values decide which groups are added up, since these have chosen noise.
+        None where released values decide which groups are added up, since these have chosen noise.
         """
         call = self._scope.calls.get(added)
-        if call is None or not isinstance(call.aggregate, Count | Sum) or len(call.columns) != 1:
+        if call is None or not isinstance(call.aggregate, Count | Sum) or len(call.noise.draws) != 1:
             return None
         sd = call.aggregate.error(call.noise, self._confidence).noise_sd
-        if not sd or call.noise.rounded or self._scope.filtered:
+        if not sd or self._scope.filtered:
             return None
-        step = sd / call.noise.sd[0]
-        reach = max(2 / (3 * sqrt(float(1 - self._confidence))), 2 / sqrt(3))
+        reach = widest(call.noise.draws[0], max(1, self._scope.groups), self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
         many = as_double(compile_expression(counted, self._scope.scope()))
-        spread = f.plus(
-            f.scaled(many, reach * reach * sd * sd), duck.double(reach * reach * step * step / 12)
-        )
-        total = duck.call("sqrt", spread)
+        total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))
         return total if type(node.this) is exp.Sum else _over(total, many)
 
     def unless(self, node: exp.Expr) -> Distance | None:

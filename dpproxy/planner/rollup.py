@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
 from functools import lru_cache
-from math import ceil, sqrt
 
 from dpproxy.planner.descriptor import Descriptor
 from dpproxy.planner.terms import FALSE, NULL, TRUE, Term, constant_kind
@@ -114,20 +112,6 @@ def _places(wanted: Sequence[Term], among: Sequence[Term]) -> tuple[int, ...] | 
             return None
         found.append(next((i for i in places if i not in found), places[0]))
     return tuple(found)
-
-
-def half_width(single: int, sd: float, terms: int, confidence: Fraction) -> int:
-    """An h that the sum of so many draws, each with this ``sd`` and half-width, stays within with this confidence.
-
-    The sum is symmetric, and no value is likelier than one nearer to 0, as with each draw. With a uniform number from
-    -1/2 to 1/2 on top it has such a density, and Gauss's inequality holds: P(|S| >= x) <= 4 var / (9 x^2) for x of at
-    least 2 sd / sqrt(3). Source: Pukelsheim, "The three sigma rule", 1994.
-    """
-    if terms <= 1:
-        return single if terms else 0
-    spread = sqrt(terms * sd * sd + 1 / 12)
-    reach = max(2 / (3 * sqrt(float(1 - confidence))), 2 / sqrt(3)) * spread
-    return ceil(reach - 0.5)
 
 
 class _Unknown(Exception):

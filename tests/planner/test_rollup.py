@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,10 +10,9 @@ from hypothesis import strategies as st
 from dpproxy.algebra.plan import Part
 from dpproxy.engine.payloads import wanted_of
 from dpproxy.planner.descriptor import Descriptor, described
-from dpproxy.planner.rollup import Derivation, derivation, half_width
+from dpproxy.planner.rollup import Derivation, derivation
 from tests.golden.world import Row, Tables, World, build, plan_of
 from tests.planner.wordings import CONDITIONS, HEADER, KEYS, MEASURES
-from udfs.mechanisms import Laplace, Staircase
 
 CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -150,27 +147,3 @@ def test_a_derived_answer_is_the_answer_over_any_rows(
             assert derived == [tables.exact(asked)[row] for row in wanted]
     finally:
         tables.close()
-
-
-@pytest.mark.parametrize("terms", [2, 3, 10, 100])
-@pytest.mark.parametrize(
-    "mechanism", [Laplace.best((1,), 10**9), Staircase.best((1,), 10**9), Staircase.best((5,), 10**9)]
-)
-def test_a_half_width_of_a_sum_holds_what_it_promises(mechanism: Laplace | Staircase, terms: int):
-    """By convolution: what is cut off has a probability below 1e-12."""
-    reach = 60 * mechanism.widths[0]
-    single = np.array([float(mechanism.pmf((z,))) for z in range(-reach, reach + 1)])
-    size = 1 << (2 * reach * terms).bit_length()
-    spectrum = np.fft.rfft(single, size) ** terms
-    law = np.fft.irfft(spectrum, size)[: 2 * reach * terms + 1]
-    middle = reach * terms
-    for confidence in (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000)):
-        [one], [sd] = mechanism.half_width(confidence), mechanism.noise_sd()
-        half = half_width(one, sd, terms, confidence)
-        inside = float(law[middle - half : middle + half + 1].sum())
-        assert float(confidence) - 1e-9 <= inside
-        assert half <= 6 * sd * terms**0.5 / float(1 - confidence) ** 0.5  # not without use
-
-
-def test_one_draw_has_its_own_half_width_and_no_draw_none():
-    assert (half_width(7, 3.0, 1, Fraction(19, 20)), half_width(7, 3.0, 0, Fraction(19, 20))) == (7, 0)

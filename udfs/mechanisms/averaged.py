@@ -6,10 +6,10 @@ with the probability that is asked for. Proof: ``averaged.md``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, nextafter, sqrt
+from math import ceil, floor, log2, nextafter, sqrt
 from typing import Final, Protocol
 
 import numpy as np
@@ -21,8 +21,12 @@ STEP: Final = 0.75
 """Between the tails of two knots of a law."""
 BEYOND: Final = 1024
 """The last knot's tail is this much smaller than what may be missed."""
+_FINE: Final = 3
+"""Bits of a number of draws that are told apart."""
 ROUNDING: Final = 1e-9
 """More than what adding up some thousand products in floating point is off, relatively."""
+MOST_TERMS: Final = 4096
+"""Draws of one sum whose law is followed; of more it is bounded by its variance alone."""
 USUAL: Final = Fraction(19, 20)
 """No mean is taken that would widen intervals of this confidence."""
 Floats = NDArray[np.float64]
@@ -114,22 +118,51 @@ def _weights(mean: Averaged) -> tuple[int, ...]:
     )
 
 
+def widest(draw: Draw, most: int, confidence: Fraction) -> float:
+    """An r such that n such draws add up to at most r sd sqrt(n), with this confidence, for each n up to ``most``.
+
+    ``sd`` is that of one draw. Between two numbers of draws whose law is followed the larger one's half-width counts.
+    """
+    reach, before, allowed = 0.0, 0, float(1 - confidence)
+    if 2 * most * draw.terms > MOST_TERMS:
+        return _gauss((draw,), (SCALE,), confidence) / sqrt(draw.variance)
+    while before < most:
+        many = before + (1 << max(0, before.bit_length() - _FINE))
+        law = _added(replace(draw, terms=1), many * draw.terms, 1.0, _shared(allowed, 2 * most * draw.terms))
+        reach = max(reach, _beyond(law, allowed) / sqrt(draw.variance * (before + 1)))
+        before = many
+    return reach
+
+
 def _single(draw: Draw, confidence: Fraction) -> int:
     if draw.terms <= 1:
         return draw.mechanism.half_width(confidence)[draw.component] if draw.terms else 0
-    return ceil(_gauss((draw,), (SCALE,), confidence) - 0.5)
+    return ceil(_within(draw, confidence) - 0.5)
+
+
+def _within(draw: Draw, confidence: Fraction) -> float:
+    """What a draw with a uniform number from -1/2 to 1/2 on top stays within."""
+    if draw.terms > MOST_TERMS:
+        return _gauss((draw,), (SCALE,), confidence)
+    allowed = float(1 - confidence)
+    return _beyond(_law(draw, 1.0, allowed), allowed)
 
 
 @lru_cache(maxsize=4096)
 def _reach(draws: tuple[Draw, ...], weights: tuple[int, ...], confidence: Fraction) -> int:
     """Of the rounded mean: half a unit for rounding, and half a unit for the whole numbers that draws are."""
-    if any(d.terms > 1 for d in draws):
+    if any(d.terms > MOST_TERMS for d in draws):
         return floor(_gauss(draws, weights, confidence) + 1)
     allowed = float(1 - confidence)
     law = _law(draws[0], weights[0] / SCALE, allowed)
     for draw, weight in zip(draws[1:], weights[1:], strict=True):
         law = _sum(law, _law(draw, weight / SCALE, allowed), allowed)
-    return floor(float(np.interp(-allowed, -law.tails, law.knots)) * (1 + ROUNDING) + 1)
+    return floor(_beyond(law, allowed) + 1)
+
+
+def _beyond(law: "_Law", allowed: float) -> float:
+    """What it is beyond with at most this probability."""
+    return float(np.interp(-allowed, -law.tails, law.knots)) * (1 + ROUNDING)
 
 
 def _gauss(draws: Sequence[Draw], weights: Sequence[int], confidence: Fraction) -> float:
@@ -154,7 +187,12 @@ class _Law:
 
 @lru_cache(maxsize=1024)
 def _law(draw: Draw, weight: float, allowed: float) -> _Law:
-    """One that is farther from 0 than ``weight`` times a draw with a uniform number from -1/2 to 1/2 on top."""
+    """One that is farther from 0 than ``weight`` times a draw with a uniform number from -1/2 to 1/2 on top.
+
+    Of several terms it is the sum of their laws, each with such a number on top, and each with less left out.
+    """
+    if draw.terms > 1:
+        return _added(replace(draw, terms=1), draw.terms, weight, _shared(allowed, draw.terms))
     tails = [1.0]
     knots = [0.0]
     while tails[-1] > allowed / BEYOND:
@@ -163,6 +201,21 @@ def _law(draw: Draw, weight: float, allowed: float) -> _Law:
         tails.append(float(tail))
         knots.append(nextafter(half * weight, half))
     return _hull(np.array(knots), np.array(tails))
+
+
+def _shared(allowed: float, terms: int) -> float:
+    """What each of so many draws may leave out, the same for numbers that are alike."""
+    return 2.0 ** floor(log2(allowed / terms))
+
+
+@lru_cache(maxsize=1024)
+def _added(draw: Draw, many: int, weight: float, allowed: float) -> _Law:
+    """The sum of so many: of halves, and one more where the number is odd."""
+    if many == 1:
+        return _law(draw, weight, allowed)
+    half = _added(draw, many // 2, weight, allowed)
+    whole = _sum(half, half, allowed)
+    return _sum(whole, _law(draw, weight, allowed), allowed) if many % 2 else whole
 
 
 def _hull(knots: Floats, tails: Floats) -> _Law:

@@ -1,5 +1,6 @@
 """The mean of several draws: weights, rounding, and how often the truth is farther off than its half-width."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import isqrt
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from udfs.mechanisms import Gaussian, Laplace, Staircase
-from udfs.mechanisms.averaged import SCALE, Averaged, Draw
+from udfs.mechanisms.averaged import MOST_TERMS, SCALE, Averaged, Draw, widest
 
 USUAL = Fraction(19, 20)
 TENTH = 10**8
@@ -98,11 +99,53 @@ def test_means_of_draws_cover_and_are_as_precise_as_they_say(law: Staircase | La
     assert abs(float(np.mean(off))) <= 8 * mean.noise_sd() / isqrt(count)  # a false alarm below 1e-14
 
 
-def test_sums_of_draws_are_bounded_by_their_variance():
+def test_means_of_sums_of_draws_cover():
+    """False alarm: 150 of 100 expected, 5.1 standard deviations."""
     law = Laplace((1,), TENTH)
     mean = Averaged((Draw(law, 0, 9), Draw(law, 0, 9)))
     off = [mean.of([int(law.draw(9)[:, 0].sum()), int(law.draw(9)[:, 0].sum())]) for _ in range(2000)]
     half = mean.half_width(USUAL)
-    # The normal law has 2,000 * 0.0035 beyond 2.92 sd; 60 are more than 9 sd of a share of 0.05 below it.
-    assert sum(abs(o) > half for o in off) <= 60
+    assert 40 < sum(abs(o) > half for o in off) < 150
     assert half < 3.1 * mean.noise_sd()
+
+
+def sums(mechanism: Laplace | Staircase, terms: int) -> np.ndarray:
+    """The law of the absolute value of a sum by convolution: what is cut off has a probability below 1e-12."""
+    reach = 60 * mechanism.widths[0]
+    single = np.array([float(mechanism.pmf((z,))) for z in range(-reach, reach + 1)])
+    size = 1 << (2 * reach * terms).bit_length()
+    law = np.fft.irfft(np.fft.rfft(single, size) ** terms, size)[: 2 * reach * terms + 1]
+    middle = reach * terms
+    return np.cumsum(np.append(law[middle], law[middle + 1 :] + law[middle - 1 :: -1]))
+
+
+@pytest.mark.parametrize("terms", [2, 3, 10, 100])
+@pytest.mark.parametrize(
+    "mechanism", [Laplace.best((1,), 10**9), Staircase.best((1,), 10**9), Staircase.best((5,), 10**9)]
+)
+def test_a_sum_is_within_its_half_width_which_is_hardly_more_than_needed(
+    mechanism: Laplace | Staircase, terms: int
+):
+    within = sums(mechanism, terms)
+    for confidence in (Fraction(1, 2), USUAL, Fraction(999, 1000)):
+        half = Averaged((Draw(mechanism, 0, terms),)).half_width(confidence)
+        least = int(np.searchsorted(within, float(confidence)))
+        assert float(confidence) - 1e-9 <= within[half]
+        assert half <= 1.12 * least + 1
+
+
+@pytest.mark.parametrize("mechanism", [Laplace.best((1,), 10**9), Staircase.best((5,), 10**9)])
+def test_sums_of_every_number_of_draws_are_within_the_widest(mechanism: Laplace | Staircase):
+    reach = widest(Draw(mechanism, 0), 100, USUAL)
+    for terms in (1, 2, 9, 17, 33, 65, 100):
+        within, sd = sums(mechanism, terms), mechanism.noise_sd()[0]
+        assert within[int(reach * sd * terms**0.5)] >= 0.95 - 1e-9
+    assert reach < 2.5
+
+
+def test_of_very_many_draws_the_variance_bounds_the_sum():
+    draw = Draw(Laplace((1,), 10**8), 0)
+    assert widest(draw, MOST_TERMS, USUAL) == pytest.approx(2 / 3 / 0.05**0.5, rel=0.01)
+    half = Averaged((replace(draw, terms=MOST_TERMS + 1),)).half_width(USUAL)
+    assert half == pytest.approx(2.98 * MOST_TERMS**0.5 * draw.variance**0.5, rel=0.01)
+    assert Averaged((replace(draw, terms=0),)).half_width(USUAL) == 0
