@@ -78,7 +78,7 @@ class _Search:
         estimates = self._estimated(epsilon, unknown)
         for i in unknown:
             if estimates.get(i) is None:
-                raise _unknown(plan.outputs[i], self.target)
+                raise _unknown(plan.outputs[i], self.target, self.count)
         found = [error for error in (*known.values(), *estimates.values()) if error is not None]
         if not found:
             raise InvalidParameter(f"{CANNOT}: no column is made of an aggregate", hint=_OTHERWISE)
@@ -180,14 +180,14 @@ def _predicted(error: ColumnError, target: Target, count: float | None) -> float
     return None if error.over_count is None or count is None else error.over_count / count
 
 
-def _unknown(output: Output, target: Target) -> InvalidParameter:
+def _unknown(output: Output, target: Target, count: float | None) -> InvalidParameter:
     name, error = output.column.name, output.error
     ranks = error is not None and error.half_width is None and error.rows is not None
     if ranks and not target.is_share:
         return InvalidParameter(
             f'{CANNOT}: the error of column "{name}" is one of ranks', hint="SET dp.target_error = '5 %';"
         )
-    if error is not None and (ranks or error.over_count is not None or error.rows is not None):
+    if error is not None and count is None and _needs_count(error, target):
         return InvalidParameter(
             f'{CANNOT}: the error of column "{name}" depends on how many rows there are',
             hint="Ask for their count first, or have ALTER TABLE ... SET PRIVACY EXPECTED ROWS declared;",

@@ -196,3 +196,10 @@ def test_what_is_free_or_stored_is_planned_as_it_is(world: World):
     assert plan(world, "SELECT count(*) FROM t WHERE false", "5").free
     given = replace(context(world, "5"), losses=(Drawn(Loss(7 * NANO // 10)),))
     assert planned(given, "SELECT count(*) FROM t").parts[0].loss == Loss(7 * NANO // 10)
+
+
+@pytest.mark.parametrize("error", ["5 %", "5 % for groups of at least 500"])
+def test_a_share_of_an_average_needs_its_value_and_not_a_number_of_rows(world: World, error: str):
+    with pytest.raises(InvalidParameter, match="not known beforehand") as caught:
+        plan(world, "SELECT k, avg(x) FROM t GROUP BY k", error)
+    assert "Ask once" in str(caught.value.detail)
