@@ -71,3 +71,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--accept") and os.environ.get("CI"):
         raise pytest.UsageError("--accept is for people: golden files are reviewed as code")
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For modules that start an engine for most of their tests, and none of whose tests is about its process."""
+    from tests.proxies import InProcess  # noqa: PLC0415 - which loads all of the proxy
+
+    monkeypatch.setattr("dpproxy.backends.opening.Remote", InProcess)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 
+from dpproxy.backends.duckdb import DuckDB
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
 from dpproxy.config.users import UsersFile, add_user
@@ -119,6 +120,19 @@ def serving(file: Path) -> Iterator[Proxy]:
         Server(own, databases, UsersFile(config.users)).running() as port,
     ):
         yield Proxy(port, file.parent, databases.engine(config.databases[0]), page_key=own.page_key)
+
+
+class InProcess:
+    """A file's data in this process, in place of ``Remote``, whose process takes longer to start than most tests."""
+
+    def __init__(
+        self, path: Path, *, threads: int | None, memory: str | None, prepared: Path | None, limit: float
+    ) -> None:
+        del limit  # it is kept in ``tests/backends``, and so are interrupts
+        self._data = DuckDB(path, threads=threads, memory=memory, prepared=prepared)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._data, name)
 
 
 def spawn(file: Path) -> Proxy:

@@ -13,6 +13,8 @@ from dpproxy.values.errors import StartupError
 from tests.engine.test_engine import COUNT, DDL, POLICY, ROOT, ask
 from tests.proxies import started, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -85,7 +87,10 @@ def test_views_are_a_list_too(config: Path, capsys: pytest.CaptureFixture[str]):
     assert json.loads(printed(capsys, "view", "list", "--config", str(config), "--json")) == []
 
 
-def test_diff_is_read_beside_a_proxy_that_serves(config: Path, capsys: pytest.CaptureFixture[str]):
+def test_diff_is_read_beside_a_proxy_that_serves(
+    config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.undo()  # each has a process for its data
     with started(config) as engine:
         ask(engine, COUNT)
         assert printed(capsys, "policy", "diff", "--config", str(config)) == "dpproxy: nothing would change\n"

@@ -9,6 +9,8 @@ from dpproxy.cli.main import main
 from dpproxy.policy.store import PolicyStore
 from tests.hospital import home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 VIEW = "CREATE PROTECTED VIEW v WITH (method = dp_kdtree, epsilon = 1) AS SELECT age, cost FROM patients;\n"
 LOOKS = (
     ("budget", "show"),

@@ -5,6 +5,8 @@ import pytest
 from dpproxy.cli.main import main
 from tests.hospital import home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 VIEW = "CREATE PROTECTED VIEW v WITH (method = mdav, k = 5) AS SELECT age, cost FROM patients;\n"
 
 

@@ -28,6 +28,8 @@ from dpproxy.values.errors import (
 from tests.engine.test_engine import ANN, COUNT, DDL, POLICY, ROOT, ask
 from tests.proxies import started, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def test_an_analyst_is_refused_before_the_statement_is_read():
     for sql in ("ALTER TABLE t SET PRIVACY PUBLIC", "ALTER TABLE salaries SET PRIVACY NONSENSE"):

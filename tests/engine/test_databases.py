@@ -21,6 +21,8 @@ from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import StartupError
 from tests.proxies import Proxy, end, serving, spawned, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 POLICY = """
 ALTER TABLE t SET PRIVACY KEY ROW;
 ALTER TABLE t SET PRIVACY CEILING EPSILON 3;

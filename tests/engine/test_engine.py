@@ -32,6 +32,8 @@ from dpproxy.values.errors import (
 from tests.proxies import started, write_home
 from tests.reading import words
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 DDL = (
     "CREATE TABLE t AS SELECT CAST(i % 50 AS INTEGER) AS x, ['a', 'b'][1 + i % 2] AS k, i AS y FROM range(500) AS r(i)",
     "CREATE TABLE u AS SELECT i AS x FROM range(10) AS r(i)",

@@ -14,6 +14,8 @@ from dpproxy.values.errors import TooComplex
 from tests.engine.test_engine import ANN, DDL, POLICY, ROOT, ask
 from tests.proxies import started, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:

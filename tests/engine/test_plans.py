@@ -21,6 +21,8 @@ from tests.engine.test_replays import COUNT, ROOT
 from tests.proxies import started, write_home
 from tests.stores import change_all
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 TYPED = "SELECT count(*) FROM t WHERE x > $1"
 
 

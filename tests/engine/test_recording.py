@@ -12,6 +12,8 @@ from dpproxy.engine.recording import RecordingEngine
 from dpproxy.observe.audit_entry import Outcome
 from tests.proxies import Proxy, end, serving, spawned, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 DDL = (
     """CREATE TABLE t AS SELECT CAST(i % 50 AS INTEGER) AS x, ['a', 'b'][1 + i % 2] AS k, 4242424242 + i AS y,
       CAST(i % 7 AS INTEGER) AS z FROM range(500) AS r(i)""",

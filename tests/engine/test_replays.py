@@ -18,6 +18,8 @@ from tests.engine.test_answers import ANN, BOB, DDL, POLICY
 from tests.engine.test_answers import ask as asked
 from tests.proxies import started, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 ROOT = Caller("root", frozenset({"admin"}), "session of root")
 COUNT = "SELECT count(*) FROM t WHERE x > 50"
 GROUPS = "SELECT k, avg(x) FROM t GROUP BY k ORDER BY k"

@@ -18,6 +18,8 @@ from dpproxy.values.errors import Refusal
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY, ask, spent
 from tests.proxies import started, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 ROOT = Caller("root", frozenset({"admin"}), "session of root")
 SETTINGS = {**DEFAULTS, "dp.epsilon": "1"}
 COUNT = "SELECT count(*) FROM t WHERE x > {}"

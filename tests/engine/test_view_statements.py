@@ -25,6 +25,8 @@ from dpproxy.values.errors import (
 from tests.hospital import ANN, EVE, ROOT, Plain, ask, home
 from tests.proxies import started
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 VIEW = "CREATE PROTECTED VIEW v WITH (method = plain, epsilon = 2, charge = research) AS SELECT age, cost FROM patients"
 GRANT = "GRANT SELECT ON v TO analyst"
 
