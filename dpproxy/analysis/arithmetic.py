@@ -168,6 +168,14 @@ def _fits(
     return kind
 
 
+def is_inside(value: Typed) -> bool:
+    """Whether the bounds of a number are inside its type; of a type without a range they are."""
+    limit = _LIMITS.get(value.type.oid)
+    if limit is None:
+        return True
+    return value.low is not None and value.high is not None and -limit <= value.low and value.high < limit
+
+
 def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     """``/``: whole for integers (towards zero), DOUBLE otherwise; a division by zero gives NULL."""
     require_numbers(node, "/", a, b)
@@ -184,8 +192,17 @@ def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         divisor = duck.call("nullif", duck.cast(b.sql, width), duck.integer(0))
         sql = duck.binary("//", duck.cast(a.sql, width), divisor)
         return Typed(sql, kind, 0, least, whole, nullable)
-    divisor = duck.call("nullif", as_double(b), duck.double(0.0))
-    return inexact(duck.binary("/", as_double(a), divisor), kind, low, high, nullable=nullable)
+    divided_by = _kept_off_zero(b) or duck.call("nullif", as_double(b), duck.double(0.0))
+    return inexact(duck.binary("/", as_double(a), divided_by), kind, low, high, nullable=nullable)
+
+
+def _kept_off_zero(b: Typed) -> nodes.Expr | None:
+    """A computed DOUBLE whose bounds leave zero out, held to the bound that does: rounding may have passed it."""
+    if b.scale is not None or b.is_constant or not _excludes_zero(b):
+        return None
+    sign, bound = (">", b.high) if b.low is None or b.low <= TINIEST else ("<", b.low)
+    end = duck.double(float(bound or 0))
+    return duck.case([(nodes.Binary(sign, b.sql, end), end)], b.sql)
 
 
 def _check_divisor(node: exp.Expr, b: Typed, scope: Scope) -> None:

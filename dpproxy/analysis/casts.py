@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import check_range, rounded
+from dpproxy.analysis.arithmetic import check_range, half_away, rounded
 from dpproxy.analysis.clocks import local_of, offset_at
 from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.instants import is_instant, to_instant, to_local
@@ -267,7 +267,8 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
     limit = LIMITS[kind.oid]
     if value.scale == 0 and (value.is_integer and LIMITS[value.type.oid] <= limit):
         return replace(value, type=kind)
-    if scope.level is Level.ROW and not _inside(value, limit):
+    ends = [None if end is None else half_away(end, 0) for end in (value.low, value.high)]
+    if scope.level is Level.ROW and not _inside(ends, limit):
         raise NumberOutOfRange(
             f"{kind.shown} could go out of range by the declared bounds", position=position(node)
         )
@@ -282,8 +283,8 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
     return Typed(_round_total(value, low, high, rounding), kind, 0, low, high, value.nullable)
 
 
-def _inside(value: Typed, limit: int) -> bool:
-    return value.low is not None and value.high is not None and -limit <= value.low and value.high < limit
+def _inside(ends: list[Fraction | None], limit: int) -> bool:
+    return all(end is not None and -limit <= end < limit for end in ends)
 
 
 def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> nodes.Expr:

@@ -7,10 +7,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpproxy.analysis import bins, instants, numbers, patterns, texts
-from dpproxy.analysis.open_functions import bits, character, joined, of_texts, only_open, split_part
-from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis import bins, instants, numbers, open_functions, patterns, texts
+from dpproxy.analysis.open_functions import bits, character, joined, of_texts, split_part
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed, as_double, inexact
+from dpproxy.values.errors import Unsupported
 from dpproxy.values.pgtypes import FLOAT8, NUMERIC, TEXT
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
@@ -30,8 +32,16 @@ class Function:
     """What else may stand in the tree: names of fields, and marks of the parser, which are no expressions."""
     of_double: bool = False
     """PostgreSQL has it of numeric and of double precision: one integer alone is taken as the latter."""
+    only_open: str = ""
+    """Its name, where it stands only over what is public: nobody has shown that no row of people makes it fail."""
 
     def __call__(self, node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        if self.only_open and scope.level is Level.ROW:
+            raise Unsupported(
+                f"{self.only_open} is not computed of rows of people",
+                hint="Compare with =, IN or LIKE. It is answered over public tables and released values.",
+                position=position(node),
+            )
         return self.rule(node, arguments, scope)
 
     @property
@@ -49,7 +59,13 @@ class Function:
                 yield found
 
 
-_OPEN = "refused beside rows of people"
+def _open(
+    name: str, rule: Rule, places: tuple[str, ...] = ("this",), words: tuple[str, ...] = ()
+) -> Function:
+    return Function(rule, "refused beside rows of people", places, words, only_open=name)
+
+
+_TWO = ("this", "expression")
 _EXACT = "of exact numbers in 128 bits, or DOUBLE to DOUBLE"
 
 FUNCTIONS: dict[type[exp.Expr], Function] = {
@@ -126,23 +142,41 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
         ("this", "unit"),
     ),
     exp.TimeToStr: Function(bins.to_char, "digits of fields of a finite date", words=("format",)),
-    exp.Reverse: Function(only_open("reverse", of_texts("reverse")), _OPEN),
-    exp.Translate: Function(
-        only_open("translate", of_texts("translate", (TEXT, TEXT, TEXT))), _OPEN, ("this", "from_", "to")
-    ),
-    exp.SplitPart: Function(only_open("split_part", split_part), _OPEN, ("this", "delimiter", "part_index")),
-    exp.ConcatWs: Function(only_open("concat_ws", joined), _OPEN, ("expressions",), ("safe", "coalesce")),
-    exp.Chr: Function(only_open("chr", character), _OPEN, ("expressions",), ("charset",)),
-    exp.BitwiseAnd: Function(only_open("&", bits), _OPEN, ("this", "expression")),
-    exp.BitwiseOr: Function(only_open("|", bits), _OPEN, ("this", "expression")),
-    exp.RegexpLike: Function(only_open("~", patterns.matches), _OPEN, ("this", "expression")),
-    exp.RegexpILike: Function(only_open("~*", patterns.matches), _OPEN, ("this", "expression")),
-    exp.RegexpReplace: Function(
-        only_open("regexp_replace", patterns.replaced),
-        _OPEN,
+    exp.Reverse: _open("reverse", of_texts("reverse")),
+    exp.Translate: _open("translate", of_texts("translate", (TEXT, TEXT, TEXT)), ("this", "from_", "to")),
+    exp.SplitPart: _open("split_part", split_part, ("this", "delimiter", "part_index")),
+    exp.ConcatWs: _open("concat_ws", joined, ("expressions",), ("safe", "coalesce")),
+    exp.Chr: _open("chr", character, ("expressions",), ("charset",)),
+    exp.BitwiseAnd: _open("&", bits, ("this", "expression")),
+    exp.BitwiseOr: _open("|", bits, ("this", "expression")),
+    exp.RegexpLike: _open("~", patterns.matches, ("this", "expression")),
+    exp.RegexpILike: _open("~*", patterns.matches, ("this", "expression")),
+    exp.RegexpReplace: _open(
+        "regexp_replace",
+        patterns.replaced,
         ("this", "expression", "replacement", "modifiers"),
         ("single_replace",),
     ),
+    exp.BitwiseXor: _open("#", open_functions.exclusive, _TWO),
+    exp.BitwiseNot: _open("~", open_functions.opposite),
+    **{
+        kind: _open(name, open_functions.of_doubles(name))
+        for kind, name in (
+            (exp.Cbrt, "cbrt"),
+            (exp.Sin, "sin"),
+            (exp.Cos, "cos"),
+            (exp.Tan, "tan"),
+            (exp.Atan, "atan"),
+        )
+    },
+    exp.Atan2: _open("atan2", open_functions.of_doubles("atan2"), _TWO),
+    exp.Pi: _open("pi", open_functions.pi, ()),
+    exp.BitLength: _open("bit_length", open_functions.counted("strlen", 8)),
+    exp.Ascii: _open("ascii", open_functions.counted("ascii")),
+    exp.MD5: _open("md5", of_texts("md5")),
+    exp.Repeat: _open("repeat", open_functions.repeated, ("this", "times")),
+    exp.Pad: _open("lpad", open_functions.padded, ("this", "expression", "fill_pattern"), ("is_left",)),
+    exp.Initcap: _open("initcap", open_functions.capitalized, words=("expression",)),
     exp.TimestampTrunc: Function(
         instants.truncate,
         "of a finite date, to a constant unit that does not begin before the year 1",

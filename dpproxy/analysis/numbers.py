@@ -15,7 +15,16 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import TINIEST, divided, half_away, is_known, require_numbers, rounded
+from dpproxy.analysis.arithmetic import (
+    TINIEST,
+    divided,
+    half_away,
+    is_inside,
+    is_known,
+    negate,
+    require_numbers,
+    rounded,
+)
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -42,6 +51,8 @@ def _number(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
 def absolute(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """ABS."""
     value = _number(node, arguments, scope)
+    if value.is_constant and isinstance(value.constant, int | Fraction):
+        return negate(node, value) if value.constant < 0 else value
     high = value.magnitude
     spans_zero = value.low is None or value.high is None or value.low <= 0 <= value.high
     low = Fraction(0) if spans_zero else min(abs(value.low or Fraction(0)), abs(value.high or Fraction(0)))
@@ -84,7 +95,9 @@ def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = _number(node, arguments, scope)
     digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is not None:
-        return rounded(value, digits, value.type if value.is_integer else NUMERIC)
+        whole = rounded(value, digits, value.type if value.is_integer else NUMERIC)
+        # Tens of the largest integers are out of their type; PostgreSQL's is numeric for all.
+        return whole if is_inside(whole) else replace(whole, type=NUMERIC)
     is_even = len(arguments) == 1 and value.type.oid in FLOATS
     bounds = value.low, value.high
     low, high = (

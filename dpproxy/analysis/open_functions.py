@@ -4,40 +4,27 @@ They are compiled as PostgreSQL types them. Beside rows of people they are refus
 can make one fail, or how long its text can be.
 """
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, Final
 
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import common_type
+from dpproxy.analysis.arithmetic import common_type, require_numbers
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
-from dpproxy.analysis.texts import written_bare
-from dpproxy.analysis.typed import Typed, null
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.texts import check_length, constant_place, written_bare
+from dpproxy.analysis.typed import Typed, as_double, inexact, null, number
 from dpproxy.values.errors import InvalidParameter, UndefinedFunction, Unsupported
-from dpproxy.values.pgtypes import INT2, INT4, INTEGERS, TEXT, TEXTS, SqlType
+from dpproxy.values.pgtypes import FLOAT8, INT2, INT4, INTEGERS, TEXT, TEXTS, SqlType
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
-
-
-def only_open(name: str, rule: Rule) -> Rule:
-    """A rule that is refused beside rows of people."""
-
-    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
-        if scope.level is Level.ROW:
-            raise Unsupported(
-                f"{name} is not computed of rows of people",
-                hint="Compare with =, IN or LIKE. It is answered over public tables and released values.",
-                position=position(node),
-            )
-        return rule(node, arguments, scope)
-
-    return apply
 
 
 def of_texts(name: str, kinds: Sequence[SqlType] = (TEXT,)) -> Rule:
@@ -108,3 +95,100 @@ def bits(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     sides = [duck.cast(v.sql, "BIGINT") for v in (a, b)]
     sql = nodes.Paren(nodes.Binary(sign, *sides))
     return Typed(sql, common_type(a.type, b.type), 0, nullable=a.nullable or b.nullable)
+
+
+def exclusive(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """``#``: the bits that one of two whole numbers has."""
+    value = bits(exp.BitwiseOr(**node.args), arguments, scope)
+    sides = [duck.cast(v.sql, "BIGINT") for v in (settle(a, value.type, scope, node) for a in arguments)]
+    return replace(value, sql=duck.call("xor", *sides))
+
+
+def opposite(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """``~``: every bit turned over."""
+    value = settle(arguments[0], INT4, scope, node)
+    if value.type.oid not in INTEGERS:
+        raise UndefinedFunction(f"operator does not exist: ~ {value.type.shown}", position=position(node))
+    sql = duck.binary("-", duck.integer(-1), duck.cast(value.sql, "HUGEINT"))
+    return Typed(sql, replace(value.type, modifier=-1), 0, nullable=value.nullable)
+
+
+def of_doubles(name: str) -> Rule:
+    """A function of double precision that the engine has under the same name."""
+
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        values = [settle(a, FLOAT8, scope, node) for a in arguments]
+        require_numbers(node, name, *values)
+        sql = duck.call(name, *map(as_double, values))
+        return inexact(sql, FLOAT8, None, None, nullable=any(v.nullable for v in values))
+
+    return apply
+
+
+def pi(_node: exp.Expr, _arguments: list[Typed], _scope: Scope) -> Typed:
+    """PI()."""
+    return number(Fraction(math.pi), float_type=FLOAT8)
+
+
+def counted(name: str, factor: int = 1) -> Rule:
+    """So many times a number of a text."""
+
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        value = _of_text(node, arguments[0], scope)
+        sql = duck.binary("*", duck.call(name, value.sql), duck.integer(factor))
+        return Typed(sql, INT4, 0, nullable=value.nullable)
+
+    return apply
+
+
+def repeated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """REPEAT(x, n), of a constant number."""
+    value, count = (
+        _of_text(node, arguments[0], scope),
+        max(constant_place(node, "repeat", arguments[1], scope), 0),
+    )
+    longest = None if value.longest is None else value.longest * count
+    if longest is None:
+        raise Unsupported(
+            "repeat takes a text whose length is bounded",
+            hint="Write repeat(CAST(x AS varchar(20)), 2).",
+            position=position(node),
+        )
+    check_length(longest, node)
+    sql = duck.call("repeat", value.sql, duck.integer(count))
+    return Typed(sql, TEXT, nullable=value.nullable, longest=longest)
+
+
+def padded(node: exp.Pad, arguments: list[Typed], scope: Scope) -> Typed:
+    """LPAD and RPAD to a constant length, with the characters of a constant."""
+    name = "lpad" if node.args.get("is_left") else "rpad"
+    value, size = _of_text(node, arguments[0], scope), max(constant_place(node, name, arguments[1], scope), 0)
+    fill = _of_text(node, arguments[2], scope) if len(arguments) > 2 else from_value(" ", TEXT)
+    if fill.parameter is None and not fill.constant:
+        raise Unsupported(f"{name} takes constant characters", position=position(node))
+    check_length(size, node)
+    sql = duck.call(name, value.sql, duck.integer(size), fill.sql)
+    return Typed(sql, TEXT, nullable=value.nullable, longest=size)
+
+
+def capitalized(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """INITCAP: the first of the letters and digits that stand together in upper case, the others in lower case."""
+    value = _of_text(node, arguments[0], scope)
+    sql = nodes.Formula(_WORDS, (value.sql,))
+    return Typed(sql, TEXT, nullable=value.nullable, longest=value.longest)
+
+
+_WORDS: Final = (
+    "array_to_string(list_transform(regexp_extract_all(lower(",
+    "), '[\\p{L}\\p{N}]+|[^\\p{L}\\p{N}]+'), lambda w: upper(left(w, 1)) || substring(w, 2)), '')",
+)
+
+
+def _of_text(node: exp.Expr, argument: Typed, scope: Scope) -> Typed:
+    value = settle(argument, TEXT, scope, node)
+    if value.type.oid not in TEXTS:
+        name = type(node).__name__.lower()
+        raise UndefinedFunction(
+            f"function {name}({value.type.shown}) does not exist", position=position(node)
+        )
+    return value

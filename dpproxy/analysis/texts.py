@@ -80,7 +80,7 @@ def length(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
 def substring(node: exp.Substring, arguments: list[Typed], scope: Scope) -> Typed:
     """SUBSTRING(x FROM start FOR length): what stands before the first character counts, and is empty."""
     [value] = _texts(node, "substring", arguments[:1], scope)
-    start, *rest = [_constant(node, "substring", a, scope) for a in arguments[1:]]
+    start, *rest = [constant_place(node, "substring", a, scope) for a in arguments[1:]]
     if rest and rest[0] < 0:
         raise NumberOutOfRange("negative substring length not allowed", position=position(node))
     end = _UNKNOWN_LENGTH if not rest else start + rest[0]
@@ -95,7 +95,7 @@ def end_of(name: str) -> Rule:
 
     def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         [value] = _texts(node, name, arguments[:1], scope)
-        count = _constant(node, name, arguments[1], scope)
+        count = constant_place(node, name, arguments[1], scope)
         sql = duck.call(name, value.sql, duck.integer(count))
         longest = _at_most(value, count) if count >= 0 else value.longest
         return Typed(sql, TEXT, nullable=value.nullable, longest=longest)
@@ -107,7 +107,8 @@ def _at_most(value: Typed, size: int) -> int | None:
     return None if value.longest is None else min(value.longest, size)
 
 
-def _constant(node: exp.Expr, name: str, value: Typed, scope: Scope) -> int:
+def constant_place(node: exp.Expr, name: str, value: Typed, scope: Scope) -> int:
+    """A constant whole number, 1 for a parameter that is not known yet. Raises ``Unsupported`` for others."""
     value = settle(value, INT4, scope, node)
     if value.parameter is not None:  # its value is not known yet
         return 1

@@ -301,7 +301,8 @@ def _with_bracketed_literals(found: list[Token]) -> list[Token]:
     return made
 
 
-_ONE_PAIR: Final = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*[a-z]*\s*", re.IGNORECASE | re.ASCII)
+_PAIR: Final = re.compile(r"\d\s*[a-z]+", re.IGNORECASE | re.ASCII)
+_ONE_PAIR: Final = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*[a-z]+\s*", re.IGNORECASE | re.ASCII)
 
 
 def _with_whole_spans(found: list[Token]) -> list[Token]:
@@ -311,7 +312,7 @@ def _with_whole_spans(found: list[Token]) -> list[Token]:
     """
     for before, token in pairwise(found):
         is_span = before.token_type == TokenType.INTERVAL and token.token_type == TokenType.STRING
-        if is_span and not _ONE_PAIR.fullmatch(token.text) and any(map(str.isalpha, token.text)):
+        if is_span and len(_PAIR.findall(token.text)) == 1 and not _ONE_PAIR.fullmatch(token.text):
             text = token.text.lstrip(" @")
             is_iso = text.startswith("P")
             token.text = (

@@ -2,13 +2,20 @@
 
 from fractions import Fraction
 
+import duckdb
 import pytest
+from sqlglot import exp
 
+from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import common_type, rounded
+from dpproxy.analysis.domains import read_column
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import number
+from dpproxy.policy.model import Between
 from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction
-from dpproxy.values.pgtypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, SqlType
-from tests.analysis.rows import compiled, connect, values_of
+from dpproxy.values.pgtypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, Column, SqlType
+from tests.analysis.rows import compiled, connect, node_of, values_of
 
 
 @pytest.mark.parametrize(
@@ -71,3 +78,32 @@ def test_other_types_have_no_operator(text: str):
 def test_rounding_takes_halves_away_from_zero(value: str, digits: int, expected: Fraction):
     typed = rounded(number(Fraction(value)), digits, NUMERIC)
     assert (typed.low, typed.high) == (expected, expected)
+
+
+def test_a_divisor_that_rounding_could_make_zero_is_held_to_its_bounds():
+    """100000000000000000001 is 1e20 as a DOUBLE: bounds of the difference from it leave zero out all the same."""
+    column, domain = (
+        Column("edge", NUMERIC.with_precision(38, 0), not_null=True),
+        Between(10**20 + 1, 10**20 + 5),
+    )
+    scope = Scope(
+        Level.ROW, lambda n: read_column(column, domain) if type(n) is exp.Column else None, Parameters()
+    )
+    typed = compile_expression(node_of("1 / (edge - 1e20::float8)"), scope)
+    assert not typed.nullable
+    with duckdb.connect() as connection:
+        rows = f"SELECT {duck.text(typed.sql)} FROM (SELECT CAST('100000000000000000001' AS DECIMAL(38, 0)) AS edge)"
+        assert connection.execute(rows).fetchall() == [(1.0,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("round(big, -1)", NUMERIC), ("round(small, -2)", NUMERIC), ("round(age, -1)", INT4)]
+)
+def test_what_rounding_could_move_out_of_its_type_is_numeric(text: str, kind: SqlType):
+    assert compiled(text).type == kind
+
+
+def test_a_cast_is_refused_where_rounding_could_leave_the_type():
+    """The largest value, 9223372036854775807.5, is inside the range of bigint, and what it is rounded to is not."""
+    with pytest.raises(NumberOutOfRange, match="could go out of range"):
+        compiled("CAST(big + 0.5 AS bigint)")

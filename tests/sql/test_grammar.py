@@ -277,6 +277,9 @@ def test_commas_between_names_and_texts(sql: str):
         ("P5M", "P0Y5M"),
         ("P1Y2M", "P1Y2M"),
         ("02:00", "02:00"),
+        ("soon", "soon"),
+        ("", ""),
+        ("1 year 2 mons ago", "1 year 2 mons ago"),
     ],
 )
 def test_the_text_of_an_interval_is_read_to_its_end(text: str, read: str):
