@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from dpproxy.policy.forms import form_hint
 from dpproxy.policy.role_statements import SELF
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import Kind
+from dpproxy.values.errors import SyntaxRefused
 
 _PRIVILEGES = frozenset({
     "all", "connect", "create", "delete", "exact", "execute", "insert", "references", "select", "temporary", "trigger",
@@ -76,7 +78,14 @@ def names_password(sql: str) -> bool:
 
 def read_user_statement(sql: str) -> UserStatement:
     """Parse a statement about users. Raises ``SyntaxRefused``."""
-    cursor = Cursor(sql)
+    try:
+        return _read(Cursor(sql))
+    except SyntaxRefused as refusal:
+        refusal.hint = refusal.hint or form_hint(sql)
+        raise
+
+
+def _read(cursor: Cursor) -> UserStatement:
     verb = cursor.take().text
     if verb == "create":
         cursor.expect("user", after="CREATE")

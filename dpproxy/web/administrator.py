@@ -215,16 +215,27 @@ async def effects_of(login: Login, statement: str) -> tuple[list[Effect], Rows] 
 
 
 async def views_page(request: Request, login: Login) -> Response:
-    """Protected views, and the figures of those that are asked for as pictures."""
+    """Protected views and cubes, and the figures of those that are asked for as pictures."""
     names = list(dict.fromkeys(name for name in request.query_params.getlist("verify") if name))
-    answer = await rows(login, f"VERIFY PROTECTED VIEW {', '.join(map(quoted, names))}") if names else Rows()
+    views = await records(login, "SHOW PRIVACY VIEWS")
+    cubes = {one["name"] for one in views if (one["declaration"] or "").startswith("CREATE PRIVACY CUBE")}
+    chosen = {
+        "PROTECTED VIEW": [name for name in names if name not in cubes],
+        "PRIVACY CUBE": [name for name in names if name in cubes],
+    }
+    answers = [
+        await rows(login, f"VERIFY {kind} {', '.join(map(quoted, some))}")
+        for kind, some in chosen.items()
+        if some
+    ]
+    verified = [one for answer in answers for one in answer.records()]
     return html(
         "views.html",
         login,
-        views=await records(login, "SHOW PRIVACY VIEWS"),
-        verified=answer.records(),
-        pictures=pictures(answer.records()),
-        notices=answer.notices,
+        views=views,
+        verified=verified,
+        pictures=pictures(verified),
+        notices=[notice for answer in answers for notice in answer.notices],
     )
 
 

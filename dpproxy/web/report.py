@@ -181,7 +181,7 @@ def kind_of(what: str, declared: Collection[str]) -> str:
     >>> kind_of("sum(case when age = 33 then cost end), count(*) by ward on visits", {"ward", "cost", "visits"})
     'sum, count by ward on visits'
     """
-    if what.startswith("protected view "):
+    if what.startswith(("protected view ", "privacy cube ")):
         return what
     return "; ".join(dict.fromkeys(_kind_of_part(part, declared) for part in what.split("; ")))
 

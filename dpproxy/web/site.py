@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import hmac
-import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -26,7 +25,6 @@ from dpproxy.web.wire import Refused, SessionEnded
 
 SWEEP: Final = 15.0
 """Seconds between two looks for logins that are not used any more."""
-_LOG: Final = logging.getLogger(__name__)
 _HERE: Final = Path(__file__).parent
 _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MENU: Final = (
@@ -160,7 +158,6 @@ class Site:
             await self.logins.end(before)
         login = await self.logins.begin(user, form.get("password", ""), database, address)
         if isinstance(login, Refused):
-            _LOG.warning("page: login failed: user %r, from %s", user[:63], address)
             return self._door(401, refused=login, user=user)
         response = gone("/")
         response.set_cookie(

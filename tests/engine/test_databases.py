@@ -196,9 +196,11 @@ def test_a_source_that_cannot_be_opened_takes_no_other_down(file: Path, monkeypa
         assert list(found.versions()) == ["main"]
         assert found.database_exists("tax")
         assert [line for line in told if line.startswith("tax: not served, and tried again")] == told[-1:]
+        assert found.engine("main").sources() == {"main": True, "tax": False}
         tax.write_bytes(whole)
         assert done.wait(30)
         assert sorted(found.versions()) == ["main", "tax"]
+        assert found.engine("main").sources() == {"main": True, "tax": True}
 
 
 def test_a_state_that_was_moved_away_is_not_begun_anew_behind_ones_back(

@@ -31,6 +31,13 @@ def test_a_source_that_is_well(proxy: Proxy):
     assert not found["ledger"][1].startswith("0 since")
 
 
+def test_a_source_that_is_not_served(proxy: Proxy):
+    assert proxy.engine is not None
+    proxy.engine.sources = lambda: {"main": True, "tax": False}
+    listed = [row[1:3] for row in status(proxy) if row[0] == "source"]
+    assert listed == [("main", "served"), ("tax", "not served: the log says why")]
+
+
 def test_what_is_under_way(proxy: Proxy):
     assert proxy.engine is not None
     with proxy.engine._jobs.job("view", "v") as job:

@@ -57,8 +57,9 @@ def test_statements(sql: str, found: UserStatement):
 )
 def test_what_does_not_read(sql: str):
     assert is_user_statement(sql)
-    with pytest.raises(SyntaxRefused):
+    with pytest.raises(SyntaxRefused) as refused:
         read_user_statement(sql)
+    assert str(refused.value.hint).startswith("Write ")
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,17 @@ def test_what_is_being_prepared_is_shown_with_its_progress(own: Site):
     assert 'http-equiv="refresh"' in busy.text
 
 
+def test_cubes_stand_among_the_views(own: Site):
+    root = own.browser("root")
+    root.open("/policy")
+    made = "CREATE PRIVACY CUBE cells ON visits (ward) MEASURES (count(*)) WITH (epsilon = 0.2)"
+    assert "Done" in root.submit("/policy", statement=made, apply="1").words
+    shown = root.open("/views?verify=cells")
+    assert shown.status == 200
+    assert "cells differential privacy, epsilon 0.2" in shown.words
+    assert "privacy cube cells by dp_cube 1 0.2" in root.open("/report").words
+
+
 def test_figures_of_views_are_pictures(own: Site):
     root = own.browser("root")
     root.open("/policy")

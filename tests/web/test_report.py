@@ -86,7 +86,7 @@ def test_it_is_for_administrators_and_names_nobody(shared: Site):
     assert ann.send("GET", "/report").status == 403
     root = shared.browser("root")
     shown = root.open("/report")
-    assert "protected each single row, together in visits" in shown.words
+    assert "protected each single row in visits" in shown.words
     assert "count by ward on visits 1 0.1" in shown.words
     assert "ann" not in shown.words.split()
     filed = root.send("GET", "/report?file=1")
@@ -109,6 +109,7 @@ DECLARED = {"visits", "ward", "age", "cost"}
         ('sum("x) smith(") by "smith" on visits', "sum on visits"),
         ("sum(case when age = 33 then 1 end) on public rows", "sum on public rows"),
         ("protected view v by mdav", "protected view v by mdav"),
+        ("privacy cube c by dp_cube", "privacy cube c by dp_cube"),
     ],
 )  # fmt: skip
 def test_a_kind_has_nothing_that_an_analyst_has_written(what: str, kind: str):

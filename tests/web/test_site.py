@@ -155,14 +155,6 @@ def test_the_page_over_tls(tmp_path: Path):
         connection.close()
 
 
-def test_a_failed_login_is_logged_with_the_address_of_the_browser(
-    shared: Site, caplog: pytest.LogCaptureFixture
-):
-    shared.browser().log_in("nobody", "secret")
-    assert "page: login failed: user 'nobody', from 127.0.0.1" in caplog.text
-    assert "secret" not in caplog.text
-
-
 def test_templates_escape_everything_but_our_own_style():
     texts = {
         path.name: path.read_text(encoding="utf-8")
