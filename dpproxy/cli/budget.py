@@ -1,12 +1,19 @@
 """The commands of budgets: the price of statements, what was spent, and resets."""
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
+from dpproxy.accounting import spending
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.algebra.plan import Answer
 from dpproxy.cli.statements import print_answer, run_statement
+from dpproxy.config.configuration import load_config
 from dpproxy.policy.dump import constant
 from dpproxy.policy.files import read_file
+from dpproxy.policy.store import PolicyStore
 from dpproxy.sql.quoting import identifier
+from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import print_result, say
 from dpproxy.terminal.display import as_json, caret, spoken
@@ -37,8 +44,15 @@ def explain(arguments: Arguments) -> int:
 
 
 def show(arguments: Arguments) -> int:
-    """``dpproxy budget show``."""
-    print_answer(arguments, run_statement(arguments, "SHOW PRIVACY BUDGETS"))
+    """``dpproxy budget show``: of ledger and policy alone, so that no data are opened or imported."""
+    config = load_config(arguments.config).of(arguments.database)
+    require(config)
+    with (
+        Ledger.open(config.state, url=config.data.ledger, high_water=config.data.high_water) as ledger,
+        closing(PolicyStore.open(config.state)) as store,
+    ):
+        rows = spending.all_rows(store.current, ledger)
+    print_answer(arguments, Answer("SHOW", spending.ALL, rows))
     return 0
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from dpproxy.terminal.arguments import CONFIG, DATABASE, JSON, PASSWORD, Command
+from dpproxy.terminal.arguments import CONFIG, DATABASE, JSON, PASSWORD, Command, Option
 
 
 def exactly(text: str) -> Fraction:
@@ -21,6 +21,16 @@ def port(text: str) -> int:
     return int(text)
 
 
+USER: Final[Option] = (("name",), {"metavar": "NAME", "help": "what the user logs in as"})
+ROLES: Final[Option] = (
+    ("--role",),
+    {
+        "action": "append",
+        "required": True,
+        "metavar": "ROLE",
+        "help": "admin, or a name that GRANT knows; may be given again",
+    },
+)
 COMMANDS: Final[tuple[Command, ...]] = (
     Command(
         "init",
@@ -85,20 +95,40 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "add a user, or replace one's roles and password",
         "dpproxy user add ann --role analyst --config dpproxy.toml",
         (
-            (("name",), {"metavar": "NAME", "help": "what the user logs in as"}),
-            (
-                ("--role",),
-                {
-                    "action": "append",
-                    "required": True,
-                    "metavar": "ROLE",
-                    "help": "admin, or a name that GRANT knows; may be given again",
-                },
-            ),
+            USER,
+            ROLES,
             CONFIG,
             PASSWORD,
         ),
         "cli.user:add",
+    ),
+    Command(
+        "user list",
+        "print all users with their roles",
+        "dpproxy user list --config dpproxy.toml",
+        (CONFIG, JSON),
+        "cli.user:list_all",
+    ),
+    Command(
+        "user remove",
+        "remove a user; what was spent stays spent",
+        "dpproxy user remove ann --config dpproxy.toml",
+        (USER, CONFIG),
+        "cli.user:remove",
+    ),
+    Command(
+        "user passwd",
+        "set another password for a user",
+        "dpproxy user passwd ann --config dpproxy.toml",
+        (USER, CONFIG, PASSWORD),
+        "cli.user:passwd",
+    ),
+    Command(
+        "user roles",
+        "give a user these roles in place of the present ones",
+        "dpproxy user roles ann --role analyst --role dpo --config dpproxy.toml",
+        (USER, ROLES, CONFIG),
+        "cli.user:roles",
     ),
     Command(
         "check",

@@ -25,6 +25,8 @@ from dpproxy.values.errors import InvalidParameter, StartupError
 from dpproxy.wire.scram import MECHANISM, ScramSecret, make_secret
 
 HEADER = "# Written by `dpproxy user add` and CREATE USER; read again at each login. No secret reveals its password.\n"
+LEAST_PASSWORD = 8
+"""Characters of a password, where it is seen: what a client sends as a SCRAM secret is not."""
 LONGEST_NAME = 63
 """Bytes, as PostgreSQL's identifiers."""
 
@@ -203,8 +205,10 @@ def roles_of(name: str, roles: Iterable[str]) -> frozenset[str]:
 
 def secret_of(name: str, password: str) -> ScramSecret:
     """The secret of a password, or the one that a client has made of it already. Raises ``StartupError``."""
+    is_secret = password.startswith(f"{MECHANISM}$")
+    if not is_secret and len(password) < LEAST_PASSWORD:
+        raise StartupError(f"user {name}: expected a password of {LEAST_PASSWORD} characters at least")
     try:
-        is_secret = password.startswith(f"{MECHANISM}$")
         return ScramSecret.from_text(password) if is_secret else make_secret(password)
     except InvalidParameter as error:
         raise StartupError(f"user {name}: {error.message}") from None

@@ -1,7 +1,8 @@
 """An engine with a record: each statement, its outcome and its cost go to the audit log and to watchers."""
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from dpproxy.config.configuration import Config
 from dpproxy.engine.engine import Engine
 from dpproxy.observe.audit_entry import Entry, Outcome
 from dpproxy.observe.logs import JsonLines
-from dpproxy.observe.metrics import ADDRESS, Metrics
+from dpproxy.observe.metrics import ADDRESS, Metrics, Spent
 from dpproxy.observe.records import entry_of
 from dpproxy.planner.explain import is_draft
 from dpproxy.values.errors import Internal, InvalidPassword, Refusal
@@ -41,7 +42,9 @@ class RecordingEngine:
 
     def __init__(self, engine: Engine, watchers: Sequence[Watcher] = ()) -> None:
         self._engine = engine
-        self._watchers = tuple(watchers)
+        self._watchers = watchers
+        self._running = 0
+        self._lock = threading.Lock()
         self.cancel, self.news, self.show = engine.cancel, engine.news, engine.show
 
     def login_failed(self, user: str, address: str) -> None:
@@ -91,7 +94,7 @@ class RecordingEngine:
             except Refusal:
                 return None
         else:
-            with self._refusals(request) as charged:
+            with self._refusals(request) as charged, self._under_way():
                 answer = self._engine.run(request)
             nano = charged.nano
         if answer is None:
@@ -102,6 +105,16 @@ class RecordingEngine:
         if answer.still is None:
             return answer
         return replace(answer, still=partial(self._recheck, request, answer.still))
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        with self._lock:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
 
     def _recheck(self, request: Request, check: Callable[[], object]) -> None:
         with self._refusals(request):
@@ -144,12 +157,21 @@ class RecordingEngine:
         for watcher in self._watchers:
             watcher.statement_ended(entry, time.monotonic() - begun)
 
-    def spending(self) -> Mapping[str, float]:
-        """The epsilon spent of each budget, by its name."""
+    def accounts(self) -> list[Spent]:
+        """What was spent of each budget, of each user's part of it, and of each ceiling."""
         answer = self._engine.answer(OPERATOR, "SHOW PRIVACY BUDGETS")
         names = [column.name for column in answer.columns or ()]
-        name, kind, spent = map(names.index, ("name", "kind", "spent"))
-        return {str(row[name]): float(str(row[spent])) for row in answer.rows if row[kind] == "budget"}
+        places = [names.index(name) for name in ("kind", "name", "limit_epsilon", "spent")]
+        found = []
+        for row in answer.rows:
+            kind, name, limit, spent = (row[place] for place in places)
+            known = None if limit is None else float(str(limit))
+            found.append(Spent(str(kind), str(name), known, float(str(spent))))
+        return found
+
+    def running(self) -> int:
+        """Statements that are being planned, computed or waited for."""
+        return self._running
 
 
 Record = Callable[[str, Engine], RecordingEngine]
@@ -173,9 +195,10 @@ def recording(config: Config, tell: Callable[[str], None]) -> Iterator[Record]:
 
     def record(database: str, engine: Engine) -> RecordingEngine:
         watchers: list[Watcher] = [] if lines is None else [lines.of(database)]
+        recorded = RecordingEngine(engine, watchers)
         if metrics is not None:
-            watchers.append(metrics.of(database, RecordingEngine(engine).spending, engine.commits))
-        return RecordingEngine(engine, watchers)
+            watchers.append(metrics.of(database, recorded.accounts, engine.commits, recorded.running))
+        return recorded
 
     try:
         yield record

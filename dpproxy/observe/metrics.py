@@ -5,8 +5,9 @@ analyst who could read them would learn what others ask and how long the engine 
 """
 
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from dpproxy.observe.audit_entry import Entry
@@ -16,6 +17,21 @@ ADDRESS = "127.0.0.1"
 """Never another: there is no password."""
 SECONDS = tuple(0.001 * 2**n for n in range(15))
 """Upper ends of the histogram, 1 ms to 16 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """An account: its kind (budget, user, ceiling), its budget or table, its limit if any and what was spent of it."""
+
+    kind: str
+    name: str
+    limit: float | None
+    spent: float
+
+
+Accounts = Callable[[], Sequence[Spent]]
+Commits = Callable[[], tuple[int, float]]
+Running = Callable[[], int]
 
 
 class Metrics:
@@ -45,17 +61,19 @@ class Metrics:
     def of(
         self,
         database: str,
-        spent: Callable[[], Mapping[str, float]],
-        commits: Callable[[], tuple[int, float]],
+        accounts: Accounts,
+        commits: Commits,
+        running: Running,
     ) -> "Figures":
         """The figures of one data source.
 
         Args:
             database: its name, a label of each figure.
-            spent: returns the epsilon spent of each budget; called at each scrape.
+            accounts: returns what was spent of each account; called at each scrape.
             commits: returns the number of the ledger's commits, and the seconds they took.
+            running: returns how many statements are under way.
         """
-        self._ledgers.add(database, spent, commits)
+        self._ledgers.add(database, accounts, commits, running)
         return Figures(
             database, self._open.labels(database), self._statements, self._seconds.labels(database)
         )
@@ -104,32 +122,55 @@ class _Ledgers:
     """Figures of the ledgers, read at each scrape."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Callable[[], Mapping[str, float]], Callable[[], tuple[int, float]]]] = {}
+        self._known: dict[str, tuple[Accounts, Commits, Running]] = {}
 
-    def add(
-        self,
-        database: str,
-        spent: Callable[[], Mapping[str, float]],
-        commits: Callable[[], tuple[int, float]],
-    ) -> None:
+    def add(self, database: str, accounts: Accounts, commits: Commits, running: Running) -> None:
         """Add the ledger of a data source."""
-        self._known = self._known | {database: (spent, commits)}
+        self._known = self._known | {database: (accounts, commits, running)}
 
     def collect(self) -> Iterator[Any]:
-        """The families of the registry."""
+        """The families of the registry. Users are counted, not named."""
         from prometheus_client.core import GaugeMetricFamily, SummaryMetricFamily  # noqa: PLC0415 - an extra
 
-        budgets = GaugeMetricFamily(
-            "dpproxy_budget_spent_epsilon", "Spent of each budget.", labels=["database", "budget"]
+        def gauge(name: str, help_: str, label: str) -> Any:  # noqa: ANN401 - a family
+            return GaugeMetricFamily(f"dpproxy_{name}", help_, labels=["database", label])
+
+        spent = {kind: gauge(f"{kind}_spent_epsilon", f"Spent of each {kind}.", kind) for kind in _LIMITED}
+        limits = {kind: gauge(f"{kind}_limit_epsilon", f"Limit of each {kind}.", kind) for kind in _LIMITED}
+        users = gauge("budget_users", "Users who have spent of a budget.", "budget")
+        nearest = gauge(
+            "budget_user_spent_ratio", "The largest share of the user limit that one has spent.", "budget"
+        )
+        running = GaugeMetricFamily(
+            "dpproxy_statements_running", "Statements under way.", labels=["database"]
         )
         written = SummaryMetricFamily(
             "dpproxy_ledger_commit_seconds", "Commits of the ledger.", labels=["database"]
         )
-        for database, (spent, commits) in self._known.items():
+        for database, (accounts, commits, under_way) in self._known.items():
             with suppress(Refusal):  # its ledger cannot be read: the others' can
-                for name, epsilon in spent().items():
-                    budgets.add_metric([database, name], epsilon)
+                found = accounts()
+                for one in found:
+                    if one.kind in _LIMITED:
+                        spent[one.kind].add_metric([database, one.name], one.spent)
+                    if one.kind in _LIMITED and one.limit is not None:
+                        limits[one.kind].add_metric([database, one.name], one.limit)
+                for budget, shares in _shares(found).items():
+                    users.add_metric([database, budget], len(shares))
+                    nearest.add_metric([database, budget], max(shares))
             count, seconds = commits()
             written.add_metric([database], count_value=count, sum_value=seconds)
-        yield budgets
-        yield written
+            running.add_metric([database], under_way())
+        yield from (*spent.values(), *limits.values(), users, nearest, running, written)
+
+
+_LIMITED = ("budget", "ceiling")
+
+
+def _shares(accounts: Sequence[Spent]) -> dict[str, list[float]]:
+    """By budget, what share of their limit each of its users has spent; 0 where there is no limit."""
+    found: dict[str, list[float]] = {}
+    for one in accounts:
+        if one.kind == "user":
+            found.setdefault(one.name, []).append(one.spent / one.limit if one.limit else 0.0)
+    return found

@@ -72,3 +72,9 @@ def test_without_a_reason_nothing_is_reset(config: Path):
     with pytest.raises(SystemExit) as caught:
         run("reset", "b", "--config", str(config))
     assert caught.value.code == 2
+
+
+def test_show_opens_no_data(config: Path, capsys: pytest.CaptureFixture[str]):
+    (config.parent / "data.duckdb").unlink()  # as on a machine where a backup was put back to look at
+    assert run("show", "--config", str(config)) == 0
+    assert "ceiling" in capsys.readouterr().out

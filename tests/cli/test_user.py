@@ -26,7 +26,7 @@ def give_stdin(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def add_ann(config: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> int:
-    give_stdin(monkeypatch, "secret\n")
+    give_stdin(monkeypatch, "a secret\n")
     return main(
         ["user", "add", "ann", "--role", "analyst", *more, "--config", str(config), "--password-stdin"]
     )
@@ -44,7 +44,7 @@ def test_a_user_is_added_with_a_password_from_stdin(
 
 def test_a_password_is_asked_for_twice(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
     words = ["user", "add", "ann", "--role", "analyst", "--config", str(config)]
-    answers = iter(["one", "two", "one", "one"])
+    answers = iter(["one of them", "two of them", "one of them", "one of them"])
     monkeypatch.setattr("getpass.getpass", lambda _prompt: next(answers))
     assert main(words) == 2
     assert "the two passwords differ" in capsys.readouterr().err
@@ -67,4 +67,38 @@ def test_an_empty_password_is_refused(config: Path, monkeypatch: pytest.MonkeyPa
     give_stdin(monkeypatch, "")
     words = ["user", "add", "ann", "--role", "analyst", "--config", str(config), "--password-stdin"]
     assert main(words) == 2
-    assert "empty password" in capsys.readouterr().err
+    assert "8 characters at least" in capsys.readouterr().err
+
+
+def test_users_are_listed_and_changed(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
+    assert add_ann(config, monkeypatch) == 0
+    given = ("--config", str(config))
+    users = config.parent / "users.toml"
+    assert main(["user", "roles", "ann", "--role", "dpo", "--role", "analyst", *given]) == 0
+    before = read_users(users)["ann"].secret
+    capsys.readouterr()
+    assert main(["user", "list", *given]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split(" | ") == [" ann ", "analyst, dpo"]
+    give_stdin(monkeypatch, "another secret\n")
+    assert main(["user", "passwd", "ann", "--password-stdin", *given]) == 0
+    after = read_users(users)["ann"]
+    assert (after.roles, after.secret == before) == ({"analyst", "dpo"}, False)
+    assert main(["user", "remove", "ann", *given]) == 0
+    assert read_users(users) == {}
+
+
+@pytest.mark.parametrize("words", ["remove bob", "passwd bob --password-stdin", "roles bob --role dpo"])
+def test_a_user_who_is_not_there(config: Path, words: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
+    assert add_ann(config, monkeypatch) == 0
+    give_stdin(monkeypatch, "another secret\n")
+    assert main(["user", *words.split(), "--config", str(config)]) == 2
+    assert "no user bob; dpproxy user list prints" in capsys.readouterr().err
+
+
+def test_a_short_password_changes_nothing(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
+    assert add_ann(config, monkeypatch) == 0
+    before = (config.parent / "users.toml").read_text()
+    give_stdin(monkeypatch, "short\n")
+    assert main(["user", "passwd", "ann", "--password-stdin", "--config", str(config)]) == 2
+    assert "8 characters at least" in capsys.readouterr().err
+    assert (config.parent / "users.toml").read_text() == before

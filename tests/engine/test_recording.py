@@ -118,7 +118,12 @@ def test_the_figure_of_a_budget_is_not_that_of_one_of_its_users(proxy: Proxy):
     assert proxy.engine is not None
     ask(proxy, "ann", "SELECT count(*) FROM t")
     ask(proxy, "bob", "SELECT avg(x) FROM t")
-    assert RecordingEngine(proxy.engine).spending() == {"b": pytest.approx(0.2)}
+    recorded = RecordingEngine(proxy.engine)
+    accounts = recorded.accounts()
+    assert [one.spent for one in accounts if one.kind == "budget"] == [pytest.approx(0.2)]
+    assert [one.spent for one in accounts if one.kind == "user"] == [pytest.approx(0.1)] * 2
+    assert [one.name for one in accounts if one.kind == "ceiling"] == ["t"]
+    assert recorded.running() == 0
 
 
 def test_the_audit_is_for_administrators_and_for_who_has_exact_select(proxy: Proxy):

@@ -1,11 +1,14 @@
 """Figures for Prometheus."""
 
+import json
+import re
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from dpproxy.observe.audit_entry import Entry, Outcome
-from dpproxy.observe.metrics import Metrics
+from dpproxy.observe.metrics import Metrics, Spent
 from dpproxy.values.errors import LedgerUnavailable, StartupError
 
 
@@ -18,8 +21,17 @@ def scraped(port: int) -> dict[str, float]:
 
 def test_what_was_counted_is_served_on_loopback():
     metrics = Metrics()
-    main = metrics.of("main", lambda: {"research": 2.5}, lambda: (4, 0.25))
-    metrics.of("other", lambda: {"research": 1.0}, lambda: (1, 0.5)).session_opened()
+    accounts = [
+        Spent("budget", "research", 5.0, 2.5),
+        Spent("user", "research", 2.0, 1.5),
+        Spent("user", "research", 2.0, 1.0),
+        Spent("ceiling", "patients", 10.0, 2.5),
+        Spent("budget", "open", None, 1.0),
+    ]
+    main = metrics.of("main", lambda: accounts, lambda: (4, 0.25), lambda: 3)
+    metrics.of(
+        "other", lambda: [Spent("budget", "research", 4.0, 1.0)], lambda: (1, 0.5), int
+    ).session_opened()
     port = metrics.start(0)
     try:
         main.session_opened()
@@ -38,18 +50,25 @@ def test_what_was_counted_is_served_on_loopback():
     assert found['dpproxy_statement_seconds_count{database="main"}'] == 2
     assert found['dpproxy_budget_spent_epsilon{budget="research",database="main"}'] == 2.5
     assert found['dpproxy_budget_spent_epsilon{budget="research",database="other"}'] == 1.0
+    assert found['dpproxy_budget_limit_epsilon{budget="research",database="main"}'] == 5
+    assert 'dpproxy_budget_limit_epsilon{budget="open",database="main"}' not in found
+    assert found['dpproxy_ceiling_spent_epsilon{ceiling="patients",database="main"}'] == 2.5
+    assert found['dpproxy_ceiling_limit_epsilon{ceiling="patients",database="main"}'] == 10
+    assert found['dpproxy_budget_users{budget="research",database="main"}'] == 2
+    assert found['dpproxy_budget_user_spent_ratio{budget="research",database="main"}'] == 0.75
+    assert found['dpproxy_statements_running{database="main"}'] == 3
     assert found['dpproxy_ledger_commit_seconds_count{database="main"}'] == 4
     assert found['dpproxy_ledger_commit_seconds_sum{database="main"}'] == 0.25
     assert "ann" not in str(found)
 
 
 def test_a_ledger_that_cannot_be_read_leaves_the_figures_of_the_others():
-    def unreadable() -> dict[str, float]:
+    def unreadable() -> list[Spent]:
         raise LedgerUnavailable("the privacy ledger cannot be read")
 
     metrics = Metrics()
-    metrics.of("main", unreadable, lambda: (0, 0.0))
-    metrics.of("other", lambda: {"b": 1.0}, lambda: (0, 0.0))
+    metrics.of("main", unreadable, lambda: (0, 0.0), int)
+    metrics.of("other", lambda: [Spent("budget", "b", None, 1.0)], lambda: (0, 0.0), int)
     port = metrics.start(0)
     try:
         found = scraped(port)
@@ -58,6 +77,32 @@ def test_a_ledger_that_cannot_be_read_leaves_the_figures_of_the_others():
     assert [name for name in found if "spent" in name] == [
         'dpproxy_budget_spent_epsilon{budget="b",database="other"}'
     ]
+
+
+DOCKER = Path(__file__).parents[2] / "docker"
+
+
+@pytest.mark.parametrize("name", ["grafana/dpproxy.json", "prometheus/alerts.yml"])
+def test_dashboard_and_alerts_name_figures_that_there_are(name: str):
+    metrics = Metrics()
+    accounts = [Spent(kind, "x", 1.0, 0.5) for kind in ("budget", "user", "ceiling")]
+    metrics.of("main", lambda: accounts, lambda: (1, 0.1), int).statement_ended(
+        Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.1
+    )
+    port = metrics.start(0)
+    try:
+        served = {series.partition("{")[0] for series in scraped(port)}
+    finally:
+        metrics.close()
+    named = set(re.findall(r"\bdpproxy_\w+", (DOCKER / name).read_text(encoding="utf-8")))
+    assert named
+    assert named <= served, named - served
+
+
+def test_the_dashboard_is_whole():
+    board = json.loads((DOCKER / "grafana" / "dpproxy.json").read_text(encoding="utf-8"))
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) >= 8
+    assert all(panel["targets"] and panel["title"] for panel in board["panels"])
 
 
 def test_a_port_that_is_taken_is_told():
