@@ -219,7 +219,10 @@ def _in(node: exp.In, scope: Scope) -> Typed:
     if not node.expressions or node.args.get("query") or node.args.get("unnest"):
         raise Unsupported("IN takes a list of values here", position=position(node))
     if isinstance(node.this, exp.Tuple):
-        return compile_boolean(rows.membership(node), scope)
+        if len(node.this.expressions) * len(node.expressions) > LARGEST:
+            raise TooComplex("the IN list is too long for its expression", position=position(node))
+        tests = [compile_boolean(test, scope) for test in rows.membership(node)]
+        return boolean(nodes.Or(tuple(t.sql for t in tests)), nullable=any(t.nullable for t in tests))
     value = _operand(node.this, scope)
     if _size(value.sql, LARGEST) * len(node.expressions) > LARGEST:
         raise TooComplex("the IN list is too long for its expression", position=position(node))

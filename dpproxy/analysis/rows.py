@@ -5,19 +5,23 @@ from functools import reduce
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.values.errors import SyntaxRefused, Unsupported
+from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
+WIDEST = 32
+"""Entries of a row: the comparisons of an ordered one are nested in each other."""
 _STRICT = {exp.LT: exp.LT, exp.LTE: exp.LT, exp.GT: exp.GT, exp.GTE: exp.GT}
 
 
 def comparison(node: exp.Binary, left: exp.Tuple, right: exp.Tuple) -> exp.Expr:
     """One of ``= <> < <= > >=``: of ordered ones, the first parts that differ decide.
 
-    Errors: ``SyntaxRefused`` for rows of two lengths, ``Unsupported`` for other operators.
+    Errors: ``SyntaxRefused`` for two lengths, ``TooComplex`` for wide rows, ``Unsupported`` for operators.
     """
     pairs = list(zip(left.expressions, right.expressions, strict=False))
     if len(left.expressions) != len(right.expressions) or not pairs:
         raise SyntaxRefused("unequal number of entries in row expressions", position=position(node))
+    if len(pairs) > WIDEST:
+        raise TooComplex(f"a row that is compared has at most {WIDEST} entries", position=position(node))
     kind = type(node)
     if kind is exp.EQ:
         return reduce(_and, [_made(exp.EQ, pair, node) for pair in pairs])
@@ -31,14 +35,14 @@ def comparison(node: exp.Binary, left: exp.Tuple, right: exp.Tuple) -> exp.Expr:
     return found
 
 
-def membership(node: exp.In) -> exp.Expr:
-    """``(a, b) IN ((1, 2), (3, 4))``. Errors as for ``comparison``."""
+def membership(node: exp.In) -> list[exp.Expr]:
+    """``(a, b) IN ((1, 2), (3, 4))``: what one of has to be true. Errors as for ``comparison``."""
     tests = list[exp.Expr]()
     for row in node.expressions:
         if not isinstance(row, exp.Tuple):
             raise SyntaxRefused("unequal number of entries in row expressions", position=position(node))
         tests.append(comparison(exp.EQ(this=node.this, expression=row), node.this, row))
-    return reduce(_or, tests)
+    return tests
 
 
 def _made(kind: type[exp.Binary], pair: tuple[exp.Expr, exp.Expr], node: exp.Expr) -> exp.Expr:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from dpproxy.values.errors import SyntaxRefused, Unsupported
+from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 from tests.analysis.rows import compiled, connect, values_of
 
 
@@ -38,6 +38,14 @@ def test_they_are_compared_part_by_part(connection: duckdb.DuckDBPyConnection, t
 def test_rows_of_two_lengths_are_none(text: str):
     with pytest.raises(SyntaxRefused, match="unequal number"):
         compiled(text)
+
+
+def test_lists_and_rows_that_are_long_are_compiled_or_refused():
+    pairs = ", ".join(f"({n}, {n})" for n in range(50))
+    assert not compiled(f"(age, age) IN ({pairs})").nullable
+    for text in (f"(age, age) IN ({', '.join([pairs] * 80)})", f"({'age, ' * 40}1) < ({'2, ' * 40}1)"):
+        with pytest.raises(TooComplex):
+            compiled(text)
 
 
 def test_other_operators_are_refused():
