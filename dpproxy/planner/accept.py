@@ -5,7 +5,8 @@ import logging
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from dpproxy.aggregates.table import OWN
+from dpproxy.aggregates.table import AGGREGATES, OWN
+from dpproxy.analysis.expressions import RULES
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.position import position
 from dpproxy.analysis.present import write_present
@@ -189,6 +190,8 @@ def _is_inner_order(node: exp.Expr, name: str) -> bool:
 _PAIR = frozenset({"this", "expression"})
 _ONE = frozenset({"this"})
 
+_OPERATORS = (exp.Binary, exp.Unary)
+
 QUERIES: frozenset[type[exp.Expr]] = frozenset(
     {exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.Values}
 )
@@ -205,10 +208,8 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Join: frozenset({"this", "side", "kind", "on", "using", "method"}),
     exp.Exists: _ONE,
     exp.ExplodingGenerateSeries: frozenset({"start", "end", "step"}),
-    exp.WithinGroup: _PAIR,
     exp.PercentileCont: _ONE,
     exp.PercentileDisc: _ONE,
-    exp.Median: _ONE,
     exp.Tuple: frozenset({"expressions"}),
     exp.Rollup: frozenset({"expressions"}),
     exp.Cube: frozenset({"expressions"}),
@@ -241,17 +242,10 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Boolean: _ONE,
     exp.Null: frozenset(),
     exp.Parameter: _ONE,
-    exp.Paren: _ONE,
-    exp.Neg: _ONE,
-    exp.Not: _ONE,
-    **dict.fromkeys(
-        (exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Mod,
-         exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
-        _PAIR,
-    ),
+    **{kind: _PAIR if issubclass(kind, exp.Binary) else _ONE for kind in RULES if issubclass(kind, _OPERATORS)},
+    exp.Nullif: _PAIR,
     exp.Like: _PAIR | {"negate"},
     exp.ILike: _PAIR | {"negate"},
-    exp.Escape: _PAIR,
     exp.Div: _PAIR | {"typed", "safe"},
     exp.DPipe: _PAIR | {"safe"},
     exp.Is: _PAIR | {"negate"},
@@ -265,15 +259,8 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Cast: frozenset({"this", "to"}),
     exp.DataType: frozenset({"this", "expressions", "nested"}),
     exp.DataTypeParam: _ONE,
+    **{kind: _PAIR if "expression" in kind.arg_types else _ONE for kind in AGGREGATES},
     exp.Count: frozenset({"this", "big_int"}),
-    exp.Sum: _ONE,
-    exp.Min: _ONE,
-    exp.Max: _ONE,
-    exp.Avg: _ONE,
-    **dict.fromkeys((exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.LogicalAnd,
-                     exp.LogicalOr, exp.CountIf), _ONE),
-    **dict.fromkeys((exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
-                     exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy, exp.Filter), _PAIR),
     **{kind: function.allowed for kind, function in FUNCTIONS.items()},
     exp.AtTimeZone: frozenset({"this", "zone"}),
     exp.CurrentTimestamp: _ONE,
