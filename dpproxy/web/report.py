@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -167,12 +166,14 @@ def _people(
 
 def _kinds(released: Sequence[Record], declared: Collection[str]) -> list[Kind]:
     """The kinds of what was released, the dearest first."""
-    times, epsilon = Counter[str](), Counter[str]()
+    found: dict[str, Kind] = {}
     for one in released:
         what = kind_of(str(one["what"]), declared)
-        times[what] += _whole(one["times"])
-        epsilon[what] += _number(one["epsilon"])  # type: ignore[assignment]
-    return [Kind(what, times[what], cost) for what, cost in epsilon.most_common()]
+        before = found.get(what, Kind(what, 0, 0.0))
+        found[what] = Kind(
+            what, before.times + _whole(one["times"]), before.epsilon + _number(one["epsilon"])
+        )
+    return sorted(found.values(), key=lambda kind: -kind.epsilon)
 
 
 def kind_of(what: str, declared: Collection[str]) -> str:

@@ -15,7 +15,7 @@ from dpproxy.web.logins import Login
 from dpproxy.web.site import Form, Site, html, refused_page
 from dpproxy.web.wire import Refused
 
-SHORTEST: Final = 12
+SHORTEST: Final = 8
 """Characters of a password at least."""
 _SHORT = Refused("22023", f"a password has {SHORTEST} characters at least", hint="Take several words.")
 _DIFFERENT = Refused("22023", "the two passwords differ", hint="Nothing was changed: write the same twice.")
@@ -36,9 +36,11 @@ async def users_page(_request: Request, login: Login) -> Response:
 async def change_user(_request: Request, login: Login, form: Form) -> Response:
     """Add or remove a user, a role of a user, or set another password."""
     made = _statement(login, form)
-    answer = made if isinstance(made, Refused) else await login.ask(made[0])
-    if isinstance(made, Refused) or isinstance(answer, Refused):
-        return refused_page(login, made if isinstance(made, Refused) else answer)  # type: ignore[arg-type]
+    if isinstance(made, Refused):
+        return refused_page(login, made)
+    answer = await login.ask(made[0])
+    if isinstance(answer, Refused):
+        return refused_page(login, answer)
     return html("done.html", login, here="Users", statement=made[1], notices=answer.notices, back="/users")
 
 

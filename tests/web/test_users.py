@@ -39,7 +39,7 @@ def test_a_user_is_added_changed_and_removed(own: Site):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"password": "short", "again": "short"}, "12 characters at least"),
+        ({"password": "short", "again": "short"}, "8 characters at least"),
         ({"password": NEW, "again": NEW + "x"}, "the two passwords differ"),
         ({"password": NEW, "again": NEW, "user": "ann"}, "already exists"),
         ({"password": NEW, "again": NEW, "role": "No Role"}, "lower-case"),
