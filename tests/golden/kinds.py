@@ -12,7 +12,6 @@ from dpproxy.accounting.model import Account, format_epsilon
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Caller, Part, Plan, PublicPlan
 from dpproxy.algebra.request import Request
-from dpproxy.backends.release import Release
 from dpproxy.config.configuration import Config, Data
 from dpproxy.config.settings import DEFAULTS, normalise
 from dpproxy.engine import output
@@ -23,7 +22,7 @@ from dpproxy.policy.store import change_of
 from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import furthest
 from tests.golden.records import Record, caret
-from tests.golden.world import Tables, World, plan_any, plan_of
+from tests.golden.world import Tables, World, plan_any, plan_of, release
 from udfs.privacy import NANO
 
 
@@ -102,12 +101,10 @@ def _answer(world: World, made: Plan) -> list[tuple[object, ...]]:
     """The answer stage over the exact measures, as if the noise were zero."""
     tables = Tables(world)
     tables.fill(world.rows)
-    release = Release()
     try:
         publics = [tables.table(printing.text(query)) for query in made.publics]
-        return output.convert(made.outputs, release.answer(made, tables.relations(made), publics))
+        return output.convert(made.outputs, release().answer(made, tables.relations(made), publics))
     finally:
-        release.close()
         tables.close()
 
 

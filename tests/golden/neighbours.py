@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Part, Plan
-from dpproxy.backends.release import Relations, Release
+from dpproxy.backends.release import Relations
 from dpproxy.policy.units import unit_table
-from tests.golden.world import Row, Tables, Vector, World
+from tests.golden.world import Row, Tables, Vector, World, release
 from udfs.mechanisms.selection import Selection
 
 SHUFFLES = 2
@@ -151,8 +151,4 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
 
 
 def _value(sql: str, relations: Relations, publics: Sequence[pa.Table]) -> object:
-    release = Release()
-    try:
-        return release.value(sql, relations, publics)
-    finally:
-        release.close()
+    return release().value(sql, relations, publics)

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Plan
-from dpproxy.backends.release import Release
 from dpproxy.engine import output
 from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import furthest
 from tests.golden.queries import GLOBAL, Statement, statements
 from tests.golden.schemas import clean_worlds, worlds
-from tests.golden.world import Row, Tables, World, plan_any
+from tests.golden.world import Row, Tables, World, plan_any, release
 
 
 def planned(world: World, sql: str, epsilon: str) -> Plan | None:
@@ -32,12 +31,8 @@ def planned(world: World, sql: str, epsilon: str) -> Plan | None:
 
 def answered(plan: Plan, tables: Tables) -> list[Row]:
     """The answer as if the noise were zero."""
-    release = Release()
-    try:
-        publics = [tables.table(printing.text(query)) for query in plan.publics]
-        return output.convert(plan.outputs, release.answer(plan, tables.relations(plan), publics))
-    finally:
-        release.close()
+    publics = [tables.table(printing.text(query)) for query in plan.publics]
+    return output.convert(plan.outputs, release().answer(plan, tables.relations(plan), publics))
 
 
 @given(world=worlds(), statement=statements(), epsilon=st.sampled_from(["0.1", "3", "50"]))
