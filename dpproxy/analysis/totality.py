@@ -4,6 +4,8 @@ The compiler builds only total expressions; this check does not trust it. Every 
 must be listed here, with the reason why no row can make it raise. Nothing is shared with what prints the statement.
 """
 
+import re
+
 from dpproxy.algebra import nodes
 from dpproxy.algebra.nodes import Node
 from dpproxy.values.errors import Internal
@@ -49,6 +51,9 @@ FUNCTIONS: dict[str, str] = {
     "to_microseconds": "a constant number",
     "row_number": "window rank",
     "dense_rank": "window rank",
+    "rank": "window rank",
+    **dict.fromkeys(("lag", "lead"), "a value of another row, or NULL; a constant distance"),
+    **dict.fromkeys(("first_value", "last_value", "nth_value"), "a value of another row, or NULL"),
 }
 
 CASTS: dict[str, str] = {
@@ -121,6 +126,14 @@ AGGREGATES: dict[str, str] = {
 }
 
 
+FRAMES = re.compile(
+    r"|ROWS BETWEEN (UNBOUNDED|CURRENT ROW|\d{1,7})( PRECEDING| FOLLOWING)? AND "
+    r"(UNBOUNDED|CURRENT ROW|\d{1,7})( PRECEDING| FOLLOWING)?"
+    r"|RANGE BETWEEN (UNBOUNDED PRECEDING|CURRENT ROW) AND (UNBOUNDED FOLLOWING|CURRENT ROW)"
+)
+"""Frames of rows that are counted, or of all that are equal in order: no distance is computed that could overflow."""
+
+
 def check_total(query: nodes.Query) -> frozenset[int]:
     """Refuse an exact stage unless everything in it is listed; the numbers of its parameters.
 
@@ -148,7 +161,7 @@ def _is_listed(node: Node) -> bool:
             is_one = not (node.tries or node.type.endswith("]"))
             return is_one and (kind in CASTS or type(node.value) is nodes.Null)
         case nodes.Window():
-            return not node.frame
+            return FRAMES.fullmatch(node.frame) is not None
         case nodes.Subquery():
             return not node.lateral
         case nodes.Combined():

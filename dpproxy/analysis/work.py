@@ -194,6 +194,11 @@ _SIZES: dict[str, Size] = {
             "greatest",
             "least",
             "right",
+            "lag",
+            "lead",
+            "first_value",
+            "last_value",
+            "nth_value",
         ),
         lambda node, sizes: _largest(node.arguments, sizes),
     ),
@@ -219,7 +224,7 @@ def _size(node: Node, sizes: Mapping[int, int], longest: Mapping[str, int]) -> i
             return _largest([*values, *([] if node.default is None else [node.default])], sizes)
         case nodes.Binary(operator="||"):
             return sizes[id(node.left)] + sizes[id(node.right)]
-        case nodes.Paren() | nodes.Named() | nodes.Scalar() | nodes.Subquery():
+        case nodes.Paren() | nodes.Named() | nodes.Window() | nodes.Scalar() | nodes.Subquery():
             return _largest(node.parts(), sizes)
         case nodes.Select():
             return _largest(node.items, sizes)

@@ -189,6 +189,8 @@ class Computed:
     keys: Callable[[int | None], Values]
     """The values it can take, or a refusal."""
     link: Link | None = None
+    numbers: bool = False
+    """It numbers the rows that one unit has in the relation it stands in: 1, 2 and so on."""
 
     def read(self, node: exp.Column) -> Typed:
         """The computed value; a DOUBLE, whatever type it is shown as, is put inside its bounds again."""
@@ -245,6 +247,8 @@ class Public:
 
 def repeated(field: Field) -> Field:
     """The column where one row of its table may be here several times."""
+    if isinstance(field, Computed):
+        return replace(field, numbers=False)
     return replace(field, referred=False) if isinstance(field, Declared | Identifier) else field
 
 

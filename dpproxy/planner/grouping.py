@@ -238,6 +238,8 @@ def aggregate_nodes(select: exp.Select) -> list[exp.Expr]:
 
 
 def _is_window(node: exp.Expr) -> bool:
+    while isinstance(node.parent, exp.Filter) and node.arg_key == "this":
+        node = node.parent
     return isinstance(node.parent, exp.Window) and node.arg_key == "this"
 
 

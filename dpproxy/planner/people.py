@@ -22,8 +22,9 @@ from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.answer import Item, items, ordinal
-from dpproxy.planner.derive import computed, derived_field, derived_scan, refuse_cut, rows_select
-from dpproxy.planner.fields import Field
+from dpproxy.planner.computed_keys import Keys, Part, image_of, picked
+from dpproxy.planner.derive import derived_field, derived_scan, refuse_cut, rows_select
+from dpproxy.planner.fields import Computed, Field
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
@@ -197,6 +198,21 @@ class _Calls:
         self.expressions.append(duck.named(typed.sql, name))
         return replace(typed, sql=duck.column(name), presence=None)
 
+    def keys(self, node: exp.Expr, name: str, typed: Typed) -> Keys:
+        """What an expression over group columns and calls can be."""
+        return image_of(node, name, typed, self._part, self.scope())
+
+    def _part(self, node: exp.Expr) -> Part | None:
+        if node in self.groups:
+            _, field = self.groups[node]
+            return Part(field.read(_as_column(node, field)), lambda at: field.key(at).values)
+        if node not in self._known:
+            return None
+        typed, call = self._known[node], node.this if type(node) is exp.Filter else node
+        if type(call) in (exp.Min, exp.Max):
+            return Part(typed, picked(call.this, self.rows, self.planning, may_miss=call is not node))
+        return Part(typed)
+
     def argument(self, node: Any) -> Typed:  # noqa: ANN401 - an aggregate call
         """The compiled operand."""
         scope = self.rows.scope(self.planning.parameters)
@@ -217,7 +233,9 @@ def _item(item: Item, calls: _Calls, planning: Planning) -> tuple[nodes.Expr, Fi
     scope = calls.scope()
     typed = compile_expression(item.node, scope)
     typed = settle(typed, TEXT, scope, item.node) if typed.type is UNKNOWN else typed
-    return typed.sql, computed(item.name, typed, planning.reserve(item.name.replace("?", "") or "c"))
+    name = planning.reserve(item.name.replace("?", "") or "c")
+    column = Column(name, typed.type, not typed.nullable)
+    return typed.sql, Computed(item.name, column, typed, calls.keys(node, item.name, typed))
 
 
 def _when(condition: nodes.Expr | None, value: nodes.Expr) -> nodes.Expr:

@@ -50,10 +50,12 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
 from dpproxy.planner.priors import settled
 from dpproxy.planner.protected import ViewQuery, view_query
-from dpproxy.planner.relation import Scan
+from dpproxy.planner.relation import Rows, Scan
+from dpproxy.planner.row_windows import derive_windows, has_windows, limited
 from dpproxy.planner.scans import is_public
 from dpproxy.planner.series import open_series
 from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
+from dpproxy.planner.two_steps import ROWS, in_two
 from dpproxy.planner.unions import set_operation
 from dpproxy.planner.views import find_view, uses
 from dpproxy.sql.quoting import identifier
@@ -229,7 +231,19 @@ def _of_rows(
 ) -> Relation:
     """A SELECT over protected rows: released where it groups them, else rows still."""
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
+    rows = limited(rows, select, planning)
     select = with_filters(without_distinct(select, rows), rows)
+    if not top and (halves := in_two(select, rows)) is not None:
+        inner, outer = halves
+        planned = {ROWS: _selected(rows, inner, ROWS, planning, env, top=False)}
+        return env.plan(outer, alias, planning, replace(env, planned=planned))
+    return _selected(rows, select, alias, planning, env, top=top)
+
+
+def _selected(
+    rows: Rows, select: exp.Select, alias: str, planning: Planning, env: Env, *, top: bool
+) -> Relation:
+    """A SELECT that is one step."""
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
     if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
         refuse_padded(select, rows)
@@ -241,6 +255,8 @@ def _of_rows(
             select.set(name, None)
         return replace(derive(rows, select, alias, planning), is_empty=True)
     refuse_padded(select, rows)
+    if has_windows(select):
+        return derive_windows(rows, select, alias, planning)
     return derive(rows, select, alias, planning)
 
 

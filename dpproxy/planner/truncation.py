@@ -24,14 +24,24 @@ def truncated(
     With ``within``, of each unit and each value of these columns. The truncation secret is the statement's first
     parameter.
     """
-    order = [duck.call("hash", nodes.Parameter(1), unit, *content), *content]
-    window = nodes.Window(duck.call(rank), (unit, *within), tuple(nodes.Ordered(o) for o in order))
+    window = places(unit, content, rank, within)
     if isinstance(source, nodes.Select) and _is_plain(source):
         select = source
     else:
         item = source if isinstance(source, nodes.Subquery) else bounded(source)
         select = nodes.Select((nodes.Star(),), item)
     return replace(select, qualify=nodes.Binary("<=", window, duck.integer(most)))
+
+
+def places(
+    unit: nodes.Expr,
+    content: Sequence[nodes.Expr],
+    rank: str = "row_number",
+    within: Sequence[nodes.Expr] = (),
+) -> nodes.Window:
+    """The place of a row among those of its unit, by the keyed hash; alike rows have places one after the other."""
+    order = [duck.call("hash", nodes.Parameter(1), unit, *content), *content]
+    return nodes.Window(duck.call(rank), (unit, *within), tuple(nodes.Ordered(o) for o in order))
 
 
 def _is_plain(select: nodes.Select) -> bool:

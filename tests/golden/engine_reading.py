@@ -22,8 +22,13 @@ _CLASSES = {
 }  # fmt: skip
 _SHAPES = {
     "SELECT_NODE", "SET_OPERATION_NODE", "BASE_TABLE", "EMPTY", "SUBQUERY", "JOIN", "EXPRESSION_LIST", "ORDER_MODIFIER",
-    "DISTINCT_MODIFIER", "ASCENDING", "OPERATOR_IS_NULL", "OPERATOR_NOT", "OPERATOR_COALESCE", "COMPARE_IN",
+    "DISTINCT_MODIFIER", "ASCENDING", "DESCENDING", "OPERATOR_IS_NULL", "OPERATOR_NOT", "OPERATOR_COALESCE",
+    "COMPARE_IN",
 }  # fmt: skip
+
+_WINDOWS = {f"WINDOW_{name}" for name in (
+    "ROW_NUMBER", "RANK", "RANK_DENSE", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "AGGREGATE",
+)}  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -53,7 +58,9 @@ def _is_listed(node: dict[str, Any]) -> bool:
         case "FUNCTION":
             return node["function_name"] in _CALLS and node["filter"] is None
         case "WINDOW":
-            return node["type"] in ("WINDOW_ROW_NUMBER", "WINDOW_RANK_DENSE")
+            return node["type"] in _WINDOWS and (
+                node["type"] != "WINDOW_AGGREGATE" or node["function_name"] in _CALLS
+            )
         case "CAST":
             name = node["type_expr"]["type_name"]
             is_null = node["child"].get("literal", {}).get("kind") == "NULL_LITERAL"

@@ -71,6 +71,21 @@ FROMS = (
          head="WITH r AS (SELECT person AS u, c, i FROM visits) "),
     From("(SELECT max(n) AS n, u FROM (SELECT person AS u, c, count(*) AS n FROM visits GROUP BY person, c) a "
          "GROUP BY u) e", "e.u", ("e.n",), ("e.n",)),
+    From("(SELECT person, c, i, row_number() OVER (PARTITION BY person ORDER BY i DESC, no) AS rn FROM visits "
+         "WHERE {c}) w", "w.person", ("w.i", "w.rn"), ("w.c", "w.rn"), where="rn <= 2"),
+    From("(SELECT person, c, d, sum(d) OVER (PARTITION BY person ORDER BY i) AS s, lag(i) OVER (PARTITION BY person "
+         "ORDER BY no, i, c) AS p FROM visits) w", "w.person", ("w.s", "w.p", "w.d"), ("w.c", "w.p")),
+    From("(SELECT person, t, count(d) OVER (PARTITION BY person, t ORDER BY c, no, i ROWS BETWEEN 1 PRECEDING AND "
+         "CURRENT ROW) AS n, max(i) FILTER (WHERE {c}) OVER (PARTITION BY person) AS m FROM visits) w", "w.person",
+         ("w.n", "w.m"), ("w.t", "w.n", "w.m")),
+    From("(SELECT DISTINCT ON (person) person, c, i, t FROM visits WHERE {c} ORDER BY person, no) f", "f.person",
+         ("f.i",), ("f.c", "f.t")),
+    From("people p {j} (SELECT DISTINCT person, first_value(c) OVER (PARTITION BY person ORDER BY no) AS c FROM "
+         "visits) f ON f.person = p.id", "p.id", ("p.i",), ("p.y", "f.c")),
+    From("(SELECT person, min(i) AS n, CASE WHEN count(*) > 1 THEN 'a' ELSE 'b' END AS k FROM visits WHERE {c} "
+         "GROUP BY person) e", "e.person", ("e.n",), ("e.k", "e.n")),
+    From("(SELECT person, c, count(*) AS n, row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, c) AS rn "
+         "FROM visits WHERE {c} GROUP BY person, c) e", "e.person", ("e.n", "e.rn"), ("e.c", "e.rn"), where="rn = 1"),
 )  # fmt: skip
 JOINS = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
 ABOUT = (
