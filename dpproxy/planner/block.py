@@ -43,6 +43,7 @@ from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import release_sql
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.sources import Env
+from dpproxy.planner.staged import chosen
 from dpproxy.planner.undeclared import tell_undeclared
 from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
 from udfs.mechanisms import Gaussian
@@ -174,6 +175,7 @@ class _Block:
         if most is not None and self.top:
             self.planning.hidden = max(most, self.planning.hidden or 0)
         first = numbers[0]
+        in_stages = self._in_stages(keys, first)
         held = {n: _key_column(index, key, first) for n, (index, key) in keys.by_node.items()}
         held |= {n: null(self._shape(n).type) for n in self.every if n not in held}
         settings = self.planning.context.settings
@@ -186,7 +188,7 @@ class _Block:
             self.planning,
             frozenset(present),
             self.env,
-            selected=decides is not None,
+            selected=decides is not None or bool(in_stages),
         )
         found = answer(
             self.select,
@@ -196,15 +198,25 @@ class _Block:
             top=self.top,
         )
         shown = [*(v.sql for v in found.values), *found.more]
+        conditions = (
+            in_stages if decides is None or most is None else [*in_stages, is_there(calls[decides], most)]
+        )
+        conditions = conditions if found.having is None else [*conditions, found.having]
         query = nodes.Select(
             tuple(duck.named(value, f"c{i}") for i, value in enumerate(shown)),
             nodes.Release(first),
             tuple(nodes.Join(nodes.Release(n), _same_ordinal(first, n)) for n in numbers[1:]),
-            found.having
-            if decides is None or most is None
-            else _both(is_there(calls[decides], most), found.having),
+            _all(conditions),
         )
         return _Branch(query, found, duck.column("o", f"r{first}"), scope)
+
+    def _in_stages(self, keys: Keys, first: int) -> list[nodes.Expr]:
+        """Of keys that rows share with what an earlier stage released, those that this has are answered."""
+        return [
+            nodes.InQuery(duck.column(f"k{index}", f"r{first}"), query)
+            for index, key in keys.by_node.values()
+            if (query := chosen([key.raw, key.typed.sql], self.rows.conditions, self.planning)) is not None
+        ]
 
     def _conditions(self) -> list[exp.Expr]:
         """What WHERE says, here and in a subquery that stands alone in FROM."""
@@ -363,8 +375,10 @@ def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, sum
     return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell, draws=draws)
 
 
-def _both(condition: nodes.Expr, other: nodes.Expr | None) -> nodes.Expr:
-    return condition if other is None else nodes.And((condition, nodes.Paren(other)))
+def _all(conditions: Sequence[nodes.Expr]) -> nodes.Expr | None:
+    if len(conditions) < 2:
+        return next(iter(conditions), None)
+    return nodes.And((conditions[0], *map(nodes.Paren, conditions[1:])))
 
 
 def _same_ordinal(first: int, other: int) -> nodes.Expr:

@@ -13,8 +13,9 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Inner, Rows, Scan
 from dpproxy.planner.scans import is_public, protected_scan, public_scan
 from dpproxy.planner.sources import Entry, Env
+from dpproxy.planner.staged import staged_scan
 from dpproxy.policy.model import TablePolicy
-from dpproxy.values.errors import UnitLost, Unsupported
+from dpproxy.values.errors import Unsupported
 
 
 def rows_of(
@@ -40,12 +41,9 @@ def _scan(entry: Entry, planning: Planning, *, lone: bool) -> Scan:
             )
         case Open():
             if relation.released:
-                raise UnitLost(
-                    "released values are not joined with protected rows",
-                    hint="Compare with one released value: WHERE x > (SELECT avg(x) FROM ...).",
-                    position=position(entry.node),
-                )
-            scan = open_scan(relation, entry.alias, planning)
+                scan = staged_scan(relation, entry.alias, planning, position(entry.node))
+            else:
+                scan = open_scan(relation, entry.alias, planning)
         case Scan():
             scan = replace(relation, alias=entry.alias)
     return renamed(scan, entry.names_for(len(scan.fields)))

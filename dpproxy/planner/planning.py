@@ -10,6 +10,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, Check, Notice, Part, PreparedTable, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
+from dpproxy.planner.relation import Stage
 from dpproxy.values.work import step
 from dpproxy.views.materialized import Materialized
 from udfs.privacy import Loss
@@ -68,6 +69,8 @@ class Planning:
     """Released values decide which rows are shown."""
     hidden: int | None = None
     """Groups of a released count up to it are not shown."""
+    stages: list[Stage] = field(default_factory=list)
+    """What earlier stages of the statement hand on to later ones."""
     read: list[Materialized] = field(default_factory=list)
     """The released views of the statement."""
 

@@ -38,6 +38,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS
 from dpproxy.planner.relation import Inner, Rows, Scan
 from dpproxy.planner.sources import Env, apart, entries, with_ctes
+from dpproxy.planner.staged import staged_scan
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     InvalidParameter,
@@ -156,12 +157,9 @@ class _Predicates:
         relation = apart(query, "in", self._planning, replace(self._env, outer=None))
         if isinstance(relation, Open):
             if relation.released:
-                raise UnitLost(
-                    "IN over released values is not answered over rows",
-                    hint="Compare with one released value: x > (SELECT avg(x) FROM ...).",
-                    position=position(node),
-                )
-            relation = open_scan(relation, "in", self._planning)
+                relation = staged_scan(relation, "in", self._planning, position(node))
+            else:
+                relation = open_scan(relation, "in", self._planning)
         return _alone(relation), [exp.column(f.name, "in") for f in relation.fields]
 
     def _single(self, node: exp.Subquery, rows: Rows) -> Typed:

@@ -36,7 +36,7 @@ class Component:
 
 def component(scan: Scan, rows: Rows) -> Component:
     """The public items that vary together with one of them."""
-    public = {s.name: s for s in rows.scans if s.owner is None}
+    public = {s.name: s for s in rows.scans if s.owner is None and s.stage is None}
     holder = {c.name: s.name for s in public.values() for c in s.content}
     about = []
     for condition in rows.conditions:
@@ -72,7 +72,9 @@ def equated_key(node: exp.Expr, key: Key, rows: Rows) -> tuple[Scan, Key] | None
     if len(found) != 1 or not isinstance(found[0][1], Declared):
         return None
     own = {duck.text(key.raw), duck.text(key.typed.sql)}
-    public = {f.column.name: (s, f) for s in rows.scans if s.owner is None for f in s.fields}
+    public = {
+        f.column.name: (s, f) for s in rows.scans if s.owner is None and s.stage is None for f in s.fields
+    }
     for condition in map(duck.bare, rows.conditions):
         if not isinstance(condition, nodes.Binary) or condition.operator != "=":
             continue

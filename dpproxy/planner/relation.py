@@ -18,6 +18,22 @@ Inner = Callable[[exp.Expr, "Rows"], Typed | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """What the next stage knows of a released relation: its query, and of its rows the number and what is unique."""
+
+    query: nodes.Query
+    names: tuple[str, ...]
+    """The physical columns that hold ``c0...``."""
+    rows: int
+    unique: frozenset[str]
+    """No two rows share the values of these columns; empty where none are known."""
+
+    def met(self, equated: frozenset[str]) -> int:
+        """How many of its rows share one value of some columns, at most."""
+        return 1 if self.unique and self.unique <= equated else max(1, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """One item of FROM. Its physical columns have names that no other item of the statement has.
 
@@ -50,6 +66,8 @@ class Scan:
     """A protected table under its own names, cut to units' rows and to nothing else."""
     inner: tuple[str, ...] = ()
     """The tables that a subquery's rows are from."""
+    stage: Stage | None = None
+    """Of a relation that an earlier stage of the statement releases."""
 
     @property
     def name(self) -> str:
