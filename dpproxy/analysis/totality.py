@@ -4,8 +4,6 @@ The compiler builds only total expressions; this check does not trust it. Every 
 must be listed here, with the reason why no row can make it raise. Nothing is shared with what prints the statement.
 """
 
-import re
-
 from dpproxy.algebra import nodes
 from dpproxy.algebra.nodes import Node
 from dpproxy.values.errors import Internal
@@ -49,12 +47,16 @@ FUNCTIONS: dict[str, str] = {
     "to_months": "a constant number",
     "to_days": "a number inside its bounds, which keep the date in the years 1 to 9999",
     "to_microseconds": "a constant number",
-    "row_number": "window rank",
-    "dense_rank": "window rank",
-    "rank": "window rank",
-    **dict.fromkeys(("lag", "lead"), "a value of another row, or NULL; a constant distance"),
-    **dict.fromkeys(("first_value", "last_value", "nth_value"), "a value of another row, or NULL"),
 }
+
+WINDOWS: dict[str, str] = {
+    **dict.fromkeys(("row_number", "rank", "dense_rank"), "window rank"),
+    **dict.fromkeys(("lag", "lead"), "a value of another row, or NULL; a constant distance"),
+    **dict.fromkeys(
+        ("first_value", "last_value", "nth_value"), "a value of another row, or NULL; a constant place"
+    ),
+}
+"""Before OVER only."""
 
 CASTS: dict[str, str] = {
     "BIGINT": "of a whole number, or a rounded and clamped DOUBLE, inside 63 bits by the declared bounds",
@@ -97,7 +99,7 @@ NODES: dict[type[Node], str] = {
         ),
         "a name or a literal",
     ),
-    **dict.fromkeys((nodes.Window, nodes.Ordered), "a rank in a window"),
+    **dict.fromkeys((nodes.Window, nodes.Ordered), "a value of the rows around each"),
     **dict.fromkeys((nodes.Not, nodes.And, nodes.Or, nodes.IsNull, nodes.Case), "three-valued logic"),
     nodes.InList: "values of one type always compare",
     nodes.Negative: "whole numbers inside their bounds, or DOUBLE; dates inside theirs",
@@ -126,27 +128,47 @@ AGGREGATES: dict[str, str] = {
 }
 
 
-FRAMES = re.compile(
-    r"|ROWS BETWEEN (UNBOUNDED|CURRENT ROW|\d{1,7})( PRECEDING| FOLLOWING)? AND "
-    r"(UNBOUNDED|CURRENT ROW|\d{1,7})( PRECEDING| FOLLOWING)?"
-    r"|RANGE BETWEEN (UNBOUNDED PRECEDING|CURRENT ROW) AND (UNBOUNDED FOLLOWING|CURRENT ROW)"
-)
-"""Frames of rows that are counted, or of all that are equal in order: no distance is computed that could overflow."""
-
-
 def check_total(query: nodes.Query) -> frozenset[int]:
     """Refuse an exact stage unless everything in it is listed; the numbers of its parameters.
 
     Errors: ``Internal``: the compiler broke its promise; the statement is not run.
     """
     parameters: set[int] = set()
+    before_over: set[int] = set()
     for node in query.walk():
         step()
-        if not _is_listed(node):
+        if isinstance(node, nodes.Window):
+            before_over.add(id(node.call))
+        if not (_is_listed(node) or (id(node) in before_over and _is_window_function(node))):
             raise Internal("a statement was planned with an unlisted construct and is not run")
         if isinstance(node, nodes.Parameter):
             parameters.add(node.number)
     return frozenset(parameters)
+
+
+def is_frame(frame: str) -> bool:
+    """Rows that are counted, or all that are equal in order: no distance is computed, which could overflow."""
+    if not frame:
+        return True
+    kind, _, ends = frame.partition(" BETWEEN ")
+    start, _, end = ends.partition(" AND ")
+    return kind in ("ROWS", "RANGE") and all(_is_end(e, is_counted=kind == "ROWS") for e in (start, end))
+
+
+def _is_end(end: str, *, is_counted: bool) -> bool:
+    number, _, side = end.partition(" ")
+    if side not in ("PRECEDING", "FOLLOWING"):
+        return end == "CURRENT ROW"
+    is_short = number.isascii() and number.isdigit() and len(number) < 8
+    return number == "UNBOUNDED" or (is_counted and is_short)
+
+
+def _is_window_function(node: Node) -> bool:
+    return (
+        isinstance(node, nodes.Call)
+        and node.name in WINDOWS
+        and not (node.where or node.order or node.distinct)
+    )
 
 
 def _is_listed(node: Node) -> bool:
@@ -161,7 +183,7 @@ def _is_listed(node: Node) -> bool:
             is_one = not (node.tries or node.type.endswith("]"))
             return is_one and (kind in CASTS or type(node.value) is nodes.Null)
         case nodes.Window():
-            return FRAMES.fullmatch(node.frame) is not None
+            return is_frame(node.frame)
         case nodes.Subquery():
             return not node.lateral
         case nodes.Combined():

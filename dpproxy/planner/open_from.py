@@ -15,7 +15,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_join
-from dpproxy.planner.open_sizes import Pair, Source, size_of_inner, size_of_outer
+from dpproxy.planner.open_sizes import CONSTANT, Pair, Source, size_of_inner, size_of_outer
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan, own_nodes
@@ -118,8 +118,9 @@ def open_rows(
     if not found:
         return OpenRows((), (), (), 1, around)
     first = _source(found[0], planning)
-    rows = OpenRows((first,), first.columns, (), first.rows, around, (first,))
     pool = conjuncts(select.args.get("where"))
+    rows = OpenRows((first,), first.columns, (), first.rows, around, (first,))
+    rows = replace(rows, pairs=tuple(p for c in pool if (p := _equated(c, rows, first)) is not None))
     for entry in found[1:]:
         rows = _joined(rows, _source(entry, planning), entry, planning, scope_of, pool)
     return _settled(rows, planning, found[-1])
@@ -240,8 +241,14 @@ def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: Entry, scope: Scope)
     return OpenColumn(a.name, replace(shape, sql=duck.call("coalesce", *forms)))
 
 
+def _is_constant(node: exp.Expr) -> bool:
+    return node.find(exp.Column, exp.Query) is None and all(
+        isinstance(f, exp.Cast) for f in node.find_all(exp.Func)
+    )
+
+
 def _equated(node: exp.Expr, both: OpenRows, source: Source) -> tuple[OpenColumn, OpenColumn] | None:
-    """A column of those before and one of the new entry that a condition equates."""
+    """A column of those before, or a constant, and one of the new entry that a condition equates."""
     node = node.unnest()
     if type(node) is not exp.EQ:
         return None
@@ -250,7 +257,10 @@ def _equated(node: exp.Expr, both: OpenRows, source: Source) -> tuple[OpenColumn
         for s in (node.this, node.expression)
     ]
     own = [any(s is c for c in source.columns) for s in sides]
-    if None in sides or own[0] == own[1]:
+    if own[0] == own[1]:
         return None
+    if None in sides:
+        fixed, other = (sides[0], node.expression) if own[0] else (sides[1], node.this)
+        return (CONSTANT, fixed) if fixed is not None and _is_constant(other) else None
     a, b = sides if own[1] else reversed(sides)
     return (a, b) if a is not None and b is not None else None

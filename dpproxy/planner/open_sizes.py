@@ -6,11 +6,16 @@ from math import prod
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from dpproxy.analysis.typed import null
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.planning import Planning
+from dpproxy.values.pgtypes import TEXT
 
 Pair = tuple[OpenColumn, OpenColumn]
-"""Two columns that a condition equates."""
+"""Two columns that a condition equates; the first is ``CONSTANT`` where the other has one value."""
+
+CONSTANT = OpenColumn("", null(TEXT))
+"""What is the same in every row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +41,10 @@ def size_of_inner(sources: Sequence[Source], pairs: Sequence[Pair], planning: Pl
 
 
 def _from(start: Source, sources: Sequence[Source], pairs: Sequence[Pair], planning: Planning) -> int:
-    known = {id(c) for c in start.columns}
+    known = {id(CONSTANT), *(id(c) for c in start.columns)}
     left = [s for s in sources if s is not start]
     most = {id(s): _most(s, _met(pairs, known), planning) for s in left}
-    size = max(1, start.rows)
+    size = _most(start, _met(pairs, {id(CONSTANT)}), planning)
     while left:
         taken = min(left, key=lambda s: most[id(s)])
         left = [s for s in left if s is not taken]

@@ -24,6 +24,7 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, boolean, null
 from dpproxy.planner.answer import items
 from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, key_column
+from dpproxy.planner.correlated import Grouped, grouped_by_row
 from dpproxy.planner.deadline import nested
 from dpproxy.planner.equalities import hashed
 from dpproxy.planner.from_rows import rows_of
@@ -175,10 +176,30 @@ class _Predicates:
                     if self._follows(inside, normal, rows):
                         meet(inside, [], rows)
                         return one_person(inside, normal, self._planning)
+                    beside = grouped_by_row(normal, inside)
+                if beside is not None:
+                    return self._of_group(beside, rows, node)
         relation = self._apart(select, rows, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
         return self._released(relation, node) if relation.released else self._fact(relation, node, rows)
+
+    def _of_group(self, beside: Grouped, rows: Rows, node: exp.Subquery) -> Typed:
+        """The value of the group that the row around it is in: groups are released first."""
+        relation = apart(beside.select, "", self._planning, replace(self._env, outer=None))
+        if not isinstance(relation, Open):
+            raise self._lost("a subquery for one value", node)
+        scan = staged_scan(relation, "one", self._planning, position(node))
+        *keys, value = [f.read(exp.column(f.name)) for f in scan.fields]
+        scope = rows.scope(self._planning.parameters)
+        equal = [
+            compare(node, exp.EQ, key, compile_expression(around, scope), scope).sql
+            for key, around in zip(keys, beside.around, strict=True)
+        ]
+        with nested(self._planning) as meet:
+            meet(_alone(scan), equal, rows)
+        one = nodes.Select((duck.call("max", value.sql),), scan.item, where=all_of(equal))
+        return replace(value, sql=nodes.Scalar(one), nullable=True, presence=None)
 
     def _apart(self, select: exp.Expr, rows: Rows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""

@@ -54,6 +54,7 @@ from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.row_windows import derive_windows, has_windows, limited
 from dpproxy.planner.scans import is_public
 from dpproxy.planner.series import open_series
+from dpproxy.planner.shifted_sums import with_few_sums
 from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
 from dpproxy.planner.two_steps import ROWS, in_two
 from dpproxy.planner.unions import set_operation
@@ -232,7 +233,7 @@ def _of_rows(
     """A SELECT over protected rows: released where it groups them, else rows still."""
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
     rows = limited(rows, select, planning)
-    select = with_filters(without_distinct(select, rows), rows)
+    select = with_few_sums(with_filters(without_distinct(select, rows), rows))
     if not top and (halves := in_two(select, rows)) is not None:
         inner, outer = halves
         planned = {ROWS: _selected(rows, inner, ROWS, planning, env, top=False)}

@@ -22,7 +22,7 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.spoken import construct
-from dpproxy.analysis.totality import FRAMES
+from dpproxy.analysis.totality import is_frame
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, over
 from dpproxy.planner.answer import Item
@@ -176,7 +176,7 @@ class _Windows:
     ) -> nodes.Expr:
         """The call over the rows of one unit, in an order that is total where it decides."""
         made = behind(call)
-        if not isinstance(made, nodes.Window) or not FRAMES.fullmatch(made.frame):
+        if not isinstance(made, nodes.Window) or not is_frame(made.frame):
             raise Unsupported(
                 "a frame of this form is not answered over rows",
                 hint="Write ROWS BETWEEN n PRECEDING AND CURRENT ROW, or leave the frame out.",

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis.totality import AGGREGATES, FUNCTIONS, OPERATORS
+from dpproxy.analysis.totality import AGGREGATES, FUNCTIONS, OPERATORS, WINDOWS
 
 ENGINE = {"LIKE": "~~", "NOT LIKE": "!~~", "ILIKE": "~~*", "NOT ILIKE": "!~~*"}
 """What the engine calls some operators."""
@@ -28,7 +28,14 @@ def overloads() -> str:
     with duckdb.connect() as connection:
         rows = connection.execute(
             _QUERY,
-            [[*FUNCTIONS, *AGGREGATES, *(ENGINE.get(o, o) for o in OPERATORS if o not in nodes.COMPARISONS)]],
+            [
+                [
+                    *FUNCTIONS,
+                    *WINDOWS,
+                    *AGGREGATES,
+                    *(ENGINE.get(o, o) for o in OPERATORS if o not in nodes.COMPARISONS),
+                ]
+            ],
         ).fetchall()
     return "".join(f"{line}\n" for (line,) in rows)
 

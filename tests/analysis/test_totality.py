@@ -7,7 +7,7 @@ import pytest
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.dates import FIELDS, UNITS
-from dpproxy.analysis.totality import AGGREGATES, CASTS, FUNCTIONS, NODES, OPERATORS, check_total
+from dpproxy.analysis.totality import AGGREGATES, CASTS, FUNCTIONS, NODES, OPERATORS, check_total, is_frame
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal
 from tests.analysis.overloads import PINNED, overloads
@@ -73,7 +73,6 @@ GRID: dict[str, list[list[list[str]]]] = {
     "to_microseconds": [[["-300000000000000000", "0", "300000000000000000"]]],
 }
 """For each function, lists of what each argument is tried with."""
-WINDOWS = {"row_number", "dense_rank"}
 SYNTAX = {"coalesce", "nullif"}
 """The engine reads them as grammar, or as a macro: they are called below all the same."""
 
@@ -91,7 +90,7 @@ def calls(name: str) -> list[str]:
 
 
 def test_every_listed_function_is_tried():
-    assert set(GRID) | WINDOWS == set(FUNCTIONS)
+    assert set(GRID) == set(FUNCTIONS)
 
 
 def test_listed_functions_exist_and_are_not_volatile(engine: duckdb.DuckDBPyConnection):
@@ -100,7 +99,7 @@ def test_listed_functions_exist_and_are_not_volatile(engine: duckdb.DuckDBPyConn
         "SELECT function_name, array_to_string(parameter_types, ', '), stability FROM duckdb_functions() "
         "WHERE stability IS NOT NULL"
     ).fetchall()
-    assert set(FUNCTIONS) - SYNTAX - WINDOWS <= {name for name, _, _ in rows}
+    assert set(FUNCTIONS) - SYNTAX <= {name for name, _, _ in rows}
     for name, parameters, stability in rows:
         if name in FUNCTIONS and stability != "CONSISTENT":
             assert stability == "CONSISTENT_WITHIN_QUERY"
@@ -179,6 +178,9 @@ ONE = nodes.Number("1")
         nodes.Select((nodes.Call("sum", (X,), where=nodes.Null()),), T),
         nodes.Select((nodes.Call("sum", (X,), order=(nodes.Ordered(X),)),), T),
         nodes.Select((nodes.Window(nodes.Call("row_number"), frame="ROWS 1 PRECEDING"),), T),
+        nodes.Select((nodes.Window(nodes.Call("ntile", (nodes.Number("2"),))),), T),
+        nodes.Select((nodes.Call("first_value", (nodes.Column("x"),)),), T),
+        nodes.Select((nodes.Call("row_number"),), T),
         nodes.Combined("INTERSECT", nodes.Select((X,), T), nodes.Select((X,), T)),
         nodes.Combined("UNION ALL", nodes.Select((X,), T), nodes.Select((X,), T), limit=ONE),
         nodes.Select((X,), T, limit=ONE),
@@ -218,3 +220,23 @@ def test_a_plan_does_not_follow_from_what_a_column_holds():
         connection.execute(f"CREATE TABLE t (name VARCHAR); {rows}")
         assert all(value in (None, False) for (value,) in connection.execute(query).fetchall())
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("frame", "is_listed"),
+    [
+        ("", True),
+        ("ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW", True),
+        ("ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING", True),
+        ("RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING", True),
+        ("RANGE BETWEEN 1 PRECEDING AND CURRENT ROW", False),
+        ("RANGE BETWEEN to_days(7) PRECEDING AND CURRENT ROW", False),
+        ("GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW", False),
+        ("ROWS BETWEEN 99999999 PRECEDING AND CURRENT ROW", False),
+        ("ROWS BETWEEN x PRECEDING AND CURRENT ROW", False),
+        ("ROWS BETWEEN CURRENT ROW AND CURRENT ROW EXCLUDE TIES", False),
+        ("ROWS", False),
+    ],
+)
+def test_frames_compute_no_distance(frame: str, *, is_listed: bool):
+    assert is_frame(frame) == is_listed

@@ -82,10 +82,10 @@ FROMS = (
          ("f.i",), ("f.c", "f.t")),
     From("people p {j} (SELECT DISTINCT person, first_value(c) OVER (PARTITION BY person ORDER BY no) AS c FROM "
          "visits) f ON f.person = p.id", "p.id", ("p.i",), ("p.y", "f.c")),
-    From("visits v {j} (SELECT c AS k, avg(i) AS a, count(*) AS n FROM visits WHERE {c} GROUP BY c) s ON s.k = v.c AND "
-         "v.i <= s.a + 1", "v.person", ("v.i", "v.d"), ("v.c", "v.t")),
-    From("visits v JOIN (SELECT c, count(*) AS n FROM people GROUP BY c ORDER BY n DESC LIMIT 1) s USING (c)",
-         "v.person", ("v.i",), ("v.c", "v.t")),
+    From("visits v JOIN (SELECT c AS k, avg(i) AS a FROM visits WHERE {c} GROUP BY c HAVING count(*) > 0) s ON "
+         "s.k = v.c AND v.i <= s.a + 1", "v.person", ("v.i", "v.d"), ("v.c", "v.t")),
+    From("visits v {j} (SELECT c, count(*) AS n FROM people GROUP BY c HAVING count(*) > 0 ORDER BY n DESC, c "
+         "LIMIT 1) s ON s.c = v.c", "v.person", ("v.i",), ("v.c", "v.t")),
     From("(SELECT person, min(i) AS n, CASE WHEN count(*) > 1 THEN 'a' ELSE 'b' END AS k FROM visits WHERE {c} "
          "GROUP BY person) e", "e.person", ("e.n",), ("e.k", "e.n")),
     From("(SELECT person, c, count(*) AS n, row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, c) AS rn "
@@ -120,7 +120,7 @@ SEMI = (
     "{n} >= (SELECT max(k) FROM codes)",
     "{n} >= (SELECT avg(x.i) FROM visits x WHERE x.person = {u})",
     "{n} IN (SELECT i FROM visits)",
-    "{n} IN (SELECT i FROM visits WHERE {c} GROUP BY i ORDER BY count(*) DESC, i LIMIT 2)",
+    "{n} IN (SELECT i FROM visits WHERE {c} GROUP BY i HAVING count(*) > 0 ORDER BY count(*) DESC, i LIMIT 2)",
     "(SELECT count(*) FROM people) > 2",
 )
 
