@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.table import calls, is_call
 from dpproxy.algebra.plan import KeySet
+from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, check_size, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.planner.answer import Item, is_star, items, ordinal
@@ -58,7 +59,7 @@ def grouping_sets(select: exp.Select, rows: Rows) -> list[list[exp.Expr]]:
     listed = items(select)
     group, distinct = select.args.get("group"), select.args.get("distinct")
     if distinct is not None:
-        return [_distinct(select, listed)]
+        return [_distinct(select, listed, rows)]
     if group is None:
         return [[]]
     parts = [_sets(node, listed, rows) for node in group.expressions]
@@ -103,9 +104,16 @@ def _check_order(select: exp.Select, listed: Sequence[Item]) -> None:
             )
 
 
-def _distinct(select: exp.Select, listed: Sequence[Item]) -> list[exp.Expr]:
+def _distinct(select: exp.Select, listed: Sequence[Item], rows: Rows) -> list[exp.Expr]:
     distinct = select.args["distinct"]
     stars = any(is_star(i.node) for i in listed)
+    on = distinct.args.get("on")
+    if on is not None and key_columns(on.expressions, rows):
+        raise Unsupported(
+            "the first rows of people are rows still: they are counted, or grouped by",
+            hint=f"SELECT count(*) FROM ({duck.words(select)}) AS t;",  # noqa: S608 - a hint
+            position=position(on),
+        )
     if (
         select.args.get("group") is not None
         or distinct.args.get("on") is not None

@@ -240,16 +240,12 @@ def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
     return Unsupported(f"{words} is not supported", hint=hint, position=position(inside) or position(node))
 
 
-_ANSWERED = (
-    "What is answered: SELECT <keys>, count(*), sum(<x>), avg(<x>), median(<x>) FROM <tables, joined on their keys> "
-    "WHERE <condition> GROUP BY <declared columns> HAVING <condition> ORDER BY <outputs> LIMIT <n>;"
-)
 GENERAL: dict[str, str] = {
-    "0A000": _ANSWERED,
+    "0A000": "Leave it out: no statement near it is answered.",
     "22023": "Give a value inside the range that the message names.",
     "22P02": "Write a literal of that type, or CAST the other side.",
     "22003": "Use a smaller number, or CAST to numeric or double precision.",
-    "42601": _ANSWERED,
+    "42601": "Correct it at the place that is marked: nothing near it can be named for what does not parse.",
     "42803": "Aggregates stand in the SELECT list, HAVING and ORDER BY, and not inside each other.",
     "42804": "sum and avg take numbers; count(x) takes any column.",
     "42P01": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'; lists the tables to ask.",

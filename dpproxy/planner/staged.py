@@ -20,6 +20,7 @@ from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, Column
 
 MOST_VALUES = 1_000
 """Released values that one relation hands on."""
+NOISY = "what an earlier stage released has noise of its own, which decides which rows count"
 _NAME = nodes.Bare("s")
 
 
@@ -53,6 +54,7 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
     has = nodes.Parameter(planning.take(placed(count, planning)))
     stage = Stage(relation.query, tuple(names), relation.rows, _unique(relation, names))
     planning.stages.append(stage)
+    planning.cuts += [NOISY] if NOISY not in planning.cuts else []
     return Scan(
         alias,
         nodes.Subquery(_values(parameters, has, shown, planning), planning.reserve("t")),

@@ -66,7 +66,7 @@ HOSTILE = [
     "city IN (SELECT ward FROM visits v WHERE v.person <> people.id)",
     "id IN (SELECT v.person FROM visits v, visits w)",
     "age IN (SELECT hours FROM visits EXCEPT SELECT hours FROM visits)",
-    "age > (SELECT max(hours) FROM visits v WHERE v.ward = people.city)",
+    "age > (SELECT max(hours) FROM visits v WHERE v.ward < people.city)",
     "age > (SELECT hours FROM visits v WHERE v.person = people.id LIMIT 1)",
     "age > (SELECT hours FROM visits)",
     "EXISTS (SELECT 1 FROM shops)",

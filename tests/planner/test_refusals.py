@@ -2,6 +2,7 @@ import sqlglot
 from sqlglot import exp
 
 from dpproxy.planner.refusals import (
+    GENERAL,
     HINTS,
     refuse_clause,
     refuse_node,
@@ -47,3 +48,8 @@ def test_constructs_are_called_by_their_words():
 
 def test_every_hint_is_a_sentence():
     assert all(hint[0].isupper() and hint[-1] == "." for hint in HINTS.values())
+
+
+def test_what_is_said_where_nothing_better_is_known_has_no_holes():
+    """A statement with places to fill in is none: a sentence says why there is no other."""
+    assert [hint for hint in GENERAL.values() if "<" in hint or "..." in hint] == []
