@@ -50,6 +50,11 @@ class Family:
         """Any of them: all have the same argument."""
         return next(s for calls in self.calls.values() for s in calls.values())
 
+    @property
+    def levels(self) -> int:
+        """How many draws a row is in."""
+        return len(self.calls).bit_length()
+
     def mechanism(self, nano: int) -> Ranked:
         """The draw, for one row."""
         fractions = tuple(self.calls)
@@ -119,13 +124,13 @@ class Draws:
         for family in families(asked):
             if self.keys.discovered:
                 raise refuse_order(family.first.name, position(self.select))
-            mechanism = family.mechanism(self._nano())
+            mechanism = family.mechanism(self._nano(family))
             numbers = [self._part(family.first, mechanism)]
             ends: list[int | None] = []
             for above in (
                 (False, True) if any(node in within for f in family.calls.values() for node in f) else ()
             ):
-                beside = family.beside(self._nano(), self.confidence, above=above)
+                beside = family.beside(self._nano(family), self.confidence, above=above)
                 ends.append(None if beside is None else self._part(family.first, beside))
             numbers += [n for n in ends if n is not None]
             for place, calls in enumerate(family.calls.values()):
@@ -138,11 +143,11 @@ class Draws:
                 for node, statistic in calls.items():
                     yield node, Call(statistic, tuple(columns), noise), numbers
 
-    def _nano(self) -> int:
+    def _nano(self, family: Family) -> int:
         """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
         loss, most = self.planning.share(), self.rows.most
-        if loss.nano // most < LEAST_NANO:
-            raise too_small(loss, most, most)
+        if loss.nano // most // family.levels < LEAST_NANO:
+            raise too_small(loss, most, most * family.levels)
         return loss.nano // most
 
     def _part(self, statistic: OrderStatistic, mechanism: Ranked) -> int:

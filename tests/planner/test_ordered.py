@@ -117,6 +117,10 @@ def test_what_a_unit_pays_is_shared_among_its_rows(world: World):
     assert (part.factor, part.noise.rsplit("nano=", 1)[1]) == (6, str(part.loss.nano // 6))
     with pytest.raises(InvalidParameter, match="too small"):
         plan_of(world, "SELECT median(hours) FROM visits", {"dp.epsilon": "0.005"})
+    three = THREE.replace("age", "hours")
+    assert plan_of(world, f"SELECT {three} FROM visits", {"dp.epsilon": "0.012"}).loss.nano == 12 * 10**6
+    with pytest.raises(InvalidParameter, match="too small"):
+        plan_of(world, f"SELECT {three} FROM visits", {"dp.epsilon": "0.0119"})
 
 
 def test_the_bounds_of_chosen_groups_hold_for_all_of_them(world: World):
