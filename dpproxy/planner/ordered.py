@@ -65,22 +65,22 @@ class Family:
             0, self.first.last, tuple(int(f * denominator) for f in fractions), denominator, 1, nano
         )
 
-    def beside(self, nano: int, confidence: Fraction, *, above: bool) -> Ranked | None:
-        """The draw of a bound on each of them; None where it is the declared one."""
-        statistic = self.first
-        if not statistic.is_extreme:
-            return self.mechanism(nano).beside(1 - (1 - confidence) / 2, above=above)
-        if above is bool(statistic.numerator):
-            return None
-        numerator = 1 if above else FINEST - 1  # a quantile that is no farther out
+
+def beside(statistic: OrderStatistic, nano: int, confidence: Fraction, *, above: bool) -> Quantile | None:
+    """The draw of a bound on a statistic; None where it is the declared one."""
+    if statistic.is_extreme and above is bool(statistic.numerator):
+        return None
+    if statistic.is_extreme:  # a quantile that is no farther out
+        numerator = 1 if above else FINEST - 1
         return Quantile(0, statistic.last, numerator, FINEST, 1, nano).beside(confidence, above=above)
+    return statistic.mechanism(nano).beside(1 - (1 - confidence) / 2, above=above)
 
 
-def families(asked: Mapping[exp.Expr, OrderStatistic]) -> list[Family]:
-    """Which order statistics are released together."""
+def families(asked: Mapping[exp.Expr, OrderStatistic], within: Set[exp.Expr]) -> list[Family]:
+    """Which order statistics are released together; those ``within`` bounds alone, as these are."""
     found: dict[object, dict[Fraction, dict[exp.Expr, OrderStatistic]]] = {}
     for node, statistic in asked.items():
-        key = node if statistic.is_extreme else (duck.text(statistic.cell), statistic.last)
+        key = node if statistic.is_extreme or node in within else (duck.text(statistic.cell), statistic.last)
         of = found.setdefault(key, {})
         of.setdefault(Fraction(statistic.numerator, statistic.denominator), {})[node] = statistic
     result: list[Family] = []
@@ -121,33 +121,37 @@ class Draws:
         self, asked: Mapping[exp.Expr, OrderStatistic], within: Set[exp.Expr]
     ) -> Iterator[tuple[exp.Expr, Call, Sequence[int]]]:
         """Each call, with the numbers of the parts that its columns are of."""
-        for family in families(asked):
+        for family in families(asked, within):
             if self.keys.discovered:
                 raise refuse_order(family.first.name, position(self.select))
-            mechanism = family.mechanism(self._nano(family))
-            numbers = [self._part(family.first, mechanism)]
-            ends: list[int | None] = []
-            for above in (
-                (False, True) if any(node in within for f in family.calls.values() for node in f) else ()
-            ):
-                beside = family.beside(self._nano(family), self.confidence, above=above)
-                ends.append(None if beside is None else self._part(family.first, beside))
-            numbers += [n for n in ends if n is not None]
+            mechanism = family.mechanism(self._nano(family.levels))
+            number = self._part(family.first, mechanism)
             for place, calls in enumerate(family.calls.values()):
-                columns: list[nodes.Expr] = [duck.column(f"m{place}", f"r{numbers[0]}")]
-                for end, declared in zip(ends, (0, family.first.last), strict=False):
-                    columns.append(
-                        duck.integer(declared) if end is None else duck.column(f"m{place}", f"r{end}")
-                    )
+                statistic = next(iter(calls.values()))
+                ends, numbers = self._ends(statistic) if within & calls.keys() else ((), [])
+                columns = (duck.column(f"m{place}", f"r{number}"), *ends)
                 noise = _noise(mechanism, place, self.rows.most)
-                for node, statistic in calls.items():
-                    yield node, Call(statistic, tuple(columns), noise), numbers
+                for node, each in calls.items():
+                    yield node, Call(each, columns, noise), [number, *numbers]
 
-    def _nano(self, family: Family) -> int:
+    def _ends(self, statistic: OrderStatistic) -> tuple[tuple[nodes.Expr, ...], list[int]]:
+        """Columns of the lower and the upper bound, and the parts that they are of: one of its own for each."""
+        columns: list[nodes.Expr] = []
+        numbers: list[int] = []
+        for above, declared in ((False, 0), (True, statistic.last)):
+            mechanism = beside(statistic, self._nano(), self.confidence, above=above)
+            if mechanism is None:
+                columns.append(duck.integer(declared))
+            else:
+                numbers.append(self._part(statistic, mechanism))
+                columns.append(duck.column("m0", f"r{numbers[-1]}"))
+        return tuple(columns), numbers
+
+    def _nano(self, levels: int = 1) -> int:
         """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
         loss, most = self.planning.share(), self.rows.most
-        if loss.nano // most // family.levels < LEAST_NANO:
-            raise too_small(loss, most, most * family.levels)
+        if loss.nano // most // levels < LEAST_NANO:
+            raise too_small(loss, most, most * levels)
         return loss.nano // most
 
     def _part(self, statistic: OrderStatistic, mechanism: Ranked) -> int:

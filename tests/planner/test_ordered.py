@@ -80,7 +80,8 @@ def test_errors_are_those_of_the_joint_draw(world: World):
         ("median(age) + 1", COLUMNS, [""]),
         ("min(age)", COLUMNS, ["", "+"]),
         ("max(age)", COLUMNS, ["", "-"]),
-        (THREE, COLUMNS, ["", "-", "+"]),
+        (THREE, COLUMNS, ["", "-", "+"] * 3),
+        (f"dp.ci_high(median(age)), {THREE}", {}, ["", "-", "+", "", ""]),
         ("median(age), max(pay)", COLUMNS, ["", "-", "+", "", "-"]),
     ],
 )

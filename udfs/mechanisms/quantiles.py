@@ -9,7 +9,7 @@ private approximate quantiles", 2022, here for values that are equal. Proof: ``q
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -89,11 +89,6 @@ class Quantiles:
             raise InvalidMechanism(
                 "several quantiles need between 1 and 2^39 / (1024 denominator) rows of one unit"
             )
-
-    def beside(self, confidence: Fraction, *, above: bool) -> "Quantiles":
-        """Return what is released beside quantiles to be beyond each of them, as ``Quantile.beside``."""
-        rows = max(replace(self, off=0).rank_errors(confidence)) + 1
-        return replace(self, off=rows if above else -rows)
 
     @property
     def levels(self) -> int:

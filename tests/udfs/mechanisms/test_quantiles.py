@@ -187,7 +187,7 @@ def test_rows_of_one_value_are_shared_among_both_sides():
 @pytest.mark.parametrize(
     "mechanism", [Quantile(0, 999, 1, 2, 1, NANO), Quantiles(0, 999, (1, 3, 8), 10, 1, NANO)], ids=str
 )
-def test_what_is_released_beside_is_beyond_the_quantile(mechanism: Quantile | Quantiles, rows: int):
+def test_what_is_moved_by_its_error_is_beyond_the_quantile(mechanism: Quantile | Quantiles, rows: int):
     """In 400 draws at most 1 in 40 may not be; false alarm: 27 or more of 10 expected, 1e-5 if each just kept to it."""
     data = np.sort(np.random.default_rng(7).integers(300, 400, rows))
     asked = (
@@ -199,7 +199,12 @@ def test_what_is_released_beside_is_beyond_the_quantile(mechanism: Quantile | Qu
     values, counts = (np.tile(column, 400) for column in histogram(data))
     lengths = np.full(400, values.size // 400)
     for above in (True, False):
-        drawn = mechanism.beside(CONFIDENCE, above=above).release_each(values, counts, lengths)
+        if isinstance(mechanism, Quantile):
+            moved: Quantile | Quantiles = mechanism.beside(CONFIDENCE, above=above)
+        else:
+            rows = max(mechanism.rank_errors(CONFIDENCE)) + 1
+            moved = replace(mechanism, off=rows if above else -rows)
+        drawn = moved.release_each(values, counts, lengths)
         if true is not None:
             wrong = drawn.reshape(400, -1) < true if above else drawn.reshape(400, -1) > true
             assert wrong.sum(axis=0).max() < 27
