@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,7 +23,8 @@ MOST_USERS: Final = 500
 MOST_OF_USER: Final = 8
 """Logins of one user; for another, the one unused for longest ends."""
 MOST_AT_ONCE: Final = 32
-"""Logins that are tried at one time."""
+MOST_OF_ADDRESS: Final = 8
+"""Logins that are tried at one time, and of them those of one address: who guesses leaves room for others."""
 _IS_ADMIN: Final = "SELECT count(*) FROM information_schema.applicable_roles WHERE role_name = 'admin'"
 _CROWDED = Refused("53300", "too many people are logging in at this moment: try again")
 
@@ -154,17 +156,18 @@ class Logins:
         self._clock = clock
         self._logins: dict[str, Login] = {}
         self._earlier: dict[tuple[str, str], dict[str, datetime]] = {}
-        self._trying = 0
+        self._trying = Counter[str]()
 
     async def begin(self, user: str, password: str, database: str, address: str) -> Login | Refused:
         """Log in to the proxy, which delays what comes after failures from this address, or of this user."""
-        if self._trying >= MOST_AT_ONCE:
+        if self._trying.total() >= MOST_AT_ONCE or self._trying[address] >= MOST_OF_ADDRESS:
             return _CROWDED
-        self._trying += 1
+        self._trying[address] += 1
         try:
             wire = await Wire.connect(self._options, database, user, password, address)
         finally:
-            self._trying -= 1
+            self._trying[address] -= 1
+            self._trying += Counter[str]()  # forgets addresses of which none is left
         if isinstance(wire, Refused):
             return wire
         return await self._admit(Login(user, database, wire, self._clock()))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dpproxy.web import logins
-from dpproxy.web.logins import MOST_OF_USER, MOST_OUTCOMES, Login, Logins, Outcome
+from dpproxy.web.logins import MOST_OF_ADDRESS, MOST_OF_USER, MOST_OUTCOMES, Login, Logins, Outcome
 from dpproxy.web.options import Options
 from dpproxy.web.prices import Price
 from dpproxy.web.wire import Notice, Refused, Rows
@@ -70,6 +70,24 @@ def test_too_many_at_once_are_refused(shared: Site, monkeypatch: pytest.MonkeyPa
     found = asyncio.run(held(shared, Clock()).begin("ann", PASSWORD, "main", ""))
     assert isinstance(found, Refused)
     assert found.sqlstate == "53300"
+
+
+def test_one_address_leaves_room_for_logins_of_others(shared: Site):
+    async def run() -> None:
+        all_of_them = held(shared, Clock())
+        many = MOST_OF_ADDRESS + 3
+        tried = await asyncio.gather(
+            *(all_of_them.begin("nobody", "wrong", "main", "10.0.0.1") for _ in range(many)),
+            begin(all_of_them, address="10.0.0.2"),
+        )
+        states = [one.sqlstate for one in tried if isinstance(one, Refused)]
+        assert (states.count("53300"), states.count("28000")) == (3, MOST_OF_ADDRESS)
+        assert isinstance(tried[-1], Login)
+        assert isinstance(await all_of_them.begin("nobody", "wrong", "main", "10.0.0.1"), Refused)
+        assert not all_of_them._trying
+        await all_of_them.close()
+
+    asyncio.run(run())
 
 
 def test_the_oldest_of_too_many_logins_of_a_user_ends(shared: Site):
