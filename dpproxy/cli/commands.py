@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from dpproxy.terminal.arguments import CONFIG, DATABASE, JSON, PASSWORD, Command, Option
+from dpproxy.terminal.completion import SHELLS
 
 
 def exactly(text: str) -> Fraction:
@@ -323,6 +324,13 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "dpproxy health --config dpproxy.toml",
         (CONFIG,),
         "cli.state:health",
+    ),
+    Command(
+        "completion",
+        "print what a shell reads to complete commands and options",
+        "dpproxy completion bash >> ~/.bashrc",
+        ((("shell",), {"choices": SHELLS, "help": "bash or zsh"}),),
+        "cli.completion:command",
     ),
     Command(
         "selftest",

@@ -23,7 +23,7 @@ from dpproxy.policy.draft import ROLE, Draft, draft
 from dpproxy.sql.quoting import identifier
 from dpproxy.system import disk
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import print_result, say
+from dpproxy.terminal.console import print_result, say, waiting
 from dpproxy.terminal.display import quantity
 from dpproxy.values.errors import StartupError
 from dpproxy.values.pgtypes import Schema
@@ -55,7 +55,8 @@ def init(arguments: Arguments) -> int:
         if (folder / name).exists():
             raise StartupError(f"{folder / name} is there already: move it away, or name another --directory")
     place = _place(arguments.source, arguments.schema)
-    schema = _look(place)
+    with waiting("reading names and types"):
+        schema = _look(place)
     found = draft(schema)
     password = password_of(arguments.admin, from_stdin=arguments.password_stdin)
     add_user(folder / USERS, arguments.admin, ADMIN, password)

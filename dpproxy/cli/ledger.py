@@ -25,7 +25,7 @@ from dpproxy.observe import audit_file
 from dpproxy.observe.audit_entry import seal
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import print_result, say, tell
+from dpproxy.terminal.console import print_result, say, tell, waiting
 from dpproxy.terminal.display import as_json, quantity
 from dpproxy.values.errors import StartupError
 
@@ -68,7 +68,8 @@ def _other(path: Path) -> Iterator[None]:
 
 def verify(arguments: Arguments) -> int:
     """``dpproxy ledger verify``."""
-    with _ledger(load_config(arguments.config).of(arguments.database)) as place:
+    config = load_config(arguments.config).of(arguments.database)
+    with waiting("verifying"), _ledger(config) as place:
         if arguments.file is None:
             name, head = place.store.name, verified(place.store, place.seals, place.mark).head
             reach = _reach(place.mark)

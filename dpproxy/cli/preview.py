@@ -19,7 +19,7 @@ from dpproxy.policy.model import Between, Members, Policy, References
 from dpproxy.policy.units import unit_table
 from dpproxy.sql.quoting import quoted
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import print_result, tell, width
+from dpproxy.terminal.console import print_result, tell, waiting, width
 from dpproxy.terminal.display import answer
 from dpproxy.values.errors import Refusal, StartupError
 
@@ -40,7 +40,7 @@ def preview(arguments: Arguments) -> int:
     check_files(config)
     if not config.policy_files:
         raise StartupError("expected policy files: policy.files names none")
-    with _apart(config) as engine:
+    with waiting("pricing questions"), _apart(config) as engine:
         rows = list(_rows(engine))
     if not rows:
         raise StartupError(

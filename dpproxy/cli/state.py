@@ -4,7 +4,7 @@ import socket
 
 from dpproxy.config.configuration import load_config
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import say, tell
+from dpproxy.terminal.console import say, tell, waiting
 
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 PATIENCE = 3.0
@@ -16,8 +16,9 @@ def backup(arguments: Arguments) -> int:
     """``dpproxy backup``."""
     from dpproxy.state.backups import back_up  # noqa: PLC0415 - slow to import
 
-    for line in back_up(load_config(arguments.config), arguments.directory.absolute()):
-        say(line)
+    with waiting("copying and verifying"):
+        for line in back_up(load_config(arguments.config), arguments.directory.absolute()):
+            say(line)
     say(f"{arguments.directory}: whole")
     return 0
 
@@ -28,7 +29,8 @@ def restore(arguments: Arguments) -> int:
 
     config = load_config(arguments.config)
     names = config.databases if arguments.database is None else (config.of(arguments.database).database,)
-    lines, is_served = backups.restore(config, arguments.directory.absolute(), names)
+    with waiting("verifying and copying"):
+        lines, is_served = backups.restore(config, arguments.directory.absolute(), names)
     for line in lines:
         say(line)
     return 0 if is_served else 1

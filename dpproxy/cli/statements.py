@@ -9,7 +9,7 @@ from dpproxy.config.configuration import check_files, load_config
 from dpproxy.engine.engine import Engine
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import print_result, tell, width
+from dpproxy.terminal.console import print_result, tell, waiting, width
 from dpproxy.terminal.display import answer
 
 NEWS = 0.5
@@ -30,7 +30,7 @@ def run_statements(
     ``roles`` are the user's, None for all roles that have a grant. Raises ``Refusal``, and ``StartupError`` also where
     no proxy has run on the state directory.
     """
-    with _engine(arguments) as engine, ThreadPoolExecutor(1) as executor:
+    with waiting("at work"), _engine(arguments) as engine, ThreadPoolExecutor(1) as executor:
         if roles is None:
             roles = frozenset(grant.role for grant in engine.policy.grants)
         caller = Caller("dpproxy", roles, secrets.token_hex(16))

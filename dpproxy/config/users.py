@@ -25,7 +25,7 @@ from dpproxy.values.errors import InvalidParameter, StartupError
 from dpproxy.wire.scram import MECHANISM, ScramSecret, make_secret
 
 HEADER = "# Written by `dpproxy user add` and CREATE USER; read again at each login. No secret reveals its password.\n"
-LEAST_PASSWORD = 8
+LEAST_PASSWORD = 12
 """Characters of a password, where it is seen: what a client sends as a SCRAM secret is not."""
 LONGEST_NAME = 63
 """Bytes, as PostgreSQL's identifiers."""

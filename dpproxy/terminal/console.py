@@ -1,7 +1,23 @@
-"""Output of commands: results on stdout, everything else on stderr, each flushed at once."""
+"""Output of commands: results on stdout, all else on stderr, each flushed at once; colours at a terminal alone."""
 
+import os
 import shutil
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TextIO
+
+SOON: Final = 1.0
+"""Seconds until a command that goes on says that it does."""
+BOLD: Final = "1"
+RED: Final = "31"
+YELLOW: Final = "33"
+_CLEAR: Final = "\r\x1b[K"
+_lock = threading.RLock()
+_is_shown = False
+"""Whether the last line of the terminal says that a command goes on."""
 
 
 def width() -> int | None:
@@ -9,10 +25,20 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def coloured(text: str, code: str, stream: TextIO) -> str:
+    """The text in a colour, where the stream is a terminal that has some and NO_COLOR is not set."""
+    has_colours = (
+        stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
+    )
+    return f"\x1b[{code}m{text}\x1b[0m" if has_colours else text
+
+
 def print_result(text: str) -> None:
     """Print a result on stdout as it is."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    with _lock:
+        _clear()
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
 
 
 def say(line: str) -> None:
@@ -22,5 +48,48 @@ def say(line: str) -> None:
 
 def tell(line: str) -> None:
     """Print progress, a warning or an error on stderr."""
-    sys.stderr.write(f"dpproxy: {line}\n")
-    sys.stderr.flush()
+    with _lock:
+        _clear()
+        word, colon, rest = line.partition("warning:")
+        shown = f"{word}{coloured(colon, YELLOW, sys.stderr)}{rest}" if colon else line
+        sys.stderr.write(f"dpproxy: {shown}\n")
+        sys.stderr.flush()
+
+
+@contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """Say at a terminal, from ``SOON`` on, what a command is doing and for how many seconds; gone at the end."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done, begun = threading.Event(), time.monotonic()
+
+    def work() -> None:
+        while not done.wait(SOON):
+            _show(f"dpproxy: {words}, {time.monotonic() - begun:.0f} s")
+
+    thread = threading.Thread(target=work, name="waiting", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        with _lock:
+            _clear()
+
+
+def _show(line: str) -> None:
+    global _is_shown  # noqa: PLW0603 - there is one terminal
+    with _lock:
+        sys.stderr.write(f"{_CLEAR}{line}")
+        sys.stderr.flush()
+        _is_shown = True
+
+
+def _clear() -> None:
+    global _is_shown  # noqa: PLW0603 - too
+    if _is_shown:
+        sys.stderr.write(_CLEAR)
+        sys.stderr.flush()
+        _is_shown = False

@@ -159,7 +159,7 @@ TYPED: tuple[tuple[Callable[[Home], str], str], ...] = (
     ),
     (an_empty_folder, "expected .*Parquet"),
     (init_a_second_time, "is there already: move it away, or name another --directory"),
-    (init_without_a_password, "8 characters at least"),
+    (init_without_a_password, "12 characters at least"),
     (tables_in_another_schema_of_a_file, "those of schema main are, and schema sales has 1 table .orders."),
     (a_configuration_elsewhere, "no such configuration file"),
     (a_key_with_a_typo, "unknown key; did you mean server.listen"),

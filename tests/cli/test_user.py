@@ -26,7 +26,7 @@ def give_stdin(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def add_ann(config: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> int:
-    give_stdin(monkeypatch, "a secret\n")
+    give_stdin(monkeypatch, "a long secret\n")
     return main(
         ["user", "add", "ann", "--role", "analyst", *more, "--config", str(config), "--password-stdin"]
     )
@@ -44,7 +44,7 @@ def test_a_user_is_added_with_a_password_from_stdin(
 
 def test_a_password_is_asked_for_twice(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
     words = ["user", "add", "ann", "--role", "analyst", "--config", str(config)]
-    answers = iter(["one of them", "two of them", "one of them", "one of them"])
+    answers = iter(["one of them all", "two of them all", "one of them all", "one of them all"])
     monkeypatch.setattr("getpass.getpass", lambda _prompt: next(answers))
     assert main(words) == 2
     assert "the two passwords differ" in capsys.readouterr().err
@@ -67,7 +67,7 @@ def test_an_empty_password_is_refused(config: Path, monkeypatch: pytest.MonkeyPa
     give_stdin(monkeypatch, "")
     words = ["user", "add", "ann", "--role", "analyst", "--config", str(config), "--password-stdin"]
     assert main(words) == 2
-    assert "8 characters at least" in capsys.readouterr().err
+    assert "12 characters at least" in capsys.readouterr().err
 
 
 def test_users_are_listed_and_changed(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
@@ -100,5 +100,5 @@ def test_a_short_password_changes_nothing(config: Path, monkeypatch: pytest.Monk
     before = (config.parent / "users.toml").read_text()
     give_stdin(monkeypatch, "short\n")
     assert main(["user", "passwd", "ann", "--password-stdin", "--config", str(config)]) == 2
-    assert "8 characters at least" in capsys.readouterr().err
+    assert "12 characters at least" in capsys.readouterr().err
     assert (config.parent / "users.toml").read_text() == before

@@ -48,7 +48,7 @@ def test_it_is_told_before_anything_starts(
 ):
     (crt, _), (_, key) = pair(tmp_path / "a"), pair(tmp_path / "b")
     (tmp_path / "data").mkdir()
-    add_user(tmp_path / "users.toml", "ann", ["analyst"], "a secret")
+    add_user(tmp_path / "users.toml", "ann", ["analyst"], "a long secret")
     file = tmp_path / "dpproxy.toml"
     file.write_text(
         f'[server]\ntls_certificate = "{crt}"\ntls_key = "{key}"\n[state]\ndirectory = "state"\n'

@@ -15,8 +15,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_user_that_was_added_is_found(path: Path):
-    assert not add_user(path, "alice", ["analyst", "audit"], "long enough")
-    assert not add_user(path, 'Bob "\\ Ünïcode', ["admin"], "long enough")
+    assert not add_user(path, "alice", ["analyst", "audit"], "it is long enough")
+    assert not add_user(path, 'Bob "\\ Ünïcode', ["admin"], "it is long enough")
     users = UsersFile(path)
     assert isinstance(users.lookup("alice"), ScramSecret)
     assert users.roles("alice") == {"analyst", "audit"}
@@ -33,10 +33,10 @@ def test_the_file_is_the_owners_and_holds_no_password(path: Path):
 
 
 def test_adding_again_replaces_roles_and_password(path: Path):
-    add_user(path, "alice", ["analyst"], "one of them")
-    add_user(path, "bob", ["analyst"], "one of them")
+    add_user(path, "alice", ["analyst"], "one of them all")
+    add_user(path, "bob", ["analyst"], "one of them all")
     before = read_users(path)
-    assert add_user(path, "alice", ["admin"], "two of them")
+    assert add_user(path, "alice", ["admin"], "two of them all")
     after = read_users(path)
     assert after["bob"] == before["bob"]
     assert after["alice"].roles == {"admin"}
@@ -44,9 +44,9 @@ def test_adding_again_replaces_roles_and_password(path: Path):
 
 
 def test_a_change_counts_at_the_next_lookup(path: Path):
-    add_user(path, "alice", ["analyst"], "long enough")
+    add_user(path, "alice", ["analyst"], "it is long enough")
     users = UsersFile(path)
-    add_user(path, "bob", ["analyst"], "long enough")
+    add_user(path, "bob", ["analyst"], "it is long enough")
     assert users.lookup("bob") is not None
 
 
@@ -70,7 +70,7 @@ def test_while_the_file_is_garbled_nobody_logs_in(path: Path, text: str, caplog:
     assert caplog.messages[0].startswith(f"nobody can log in: {path}: ")
     assert "TOPSECRET" not in caplog.text
     with pytest.raises(StartupError):
-        add_user(path, "bob", ["analyst"], "long enough")
+        add_user(path, "bob", ["analyst"], "it is long enough")
     assert path.read_text() == text
 
 
@@ -88,8 +88,8 @@ def test_while_the_file_is_missing_nobody_logs_in(path: Path, caplog: pytest.Log
         ("alice", [], "pw", "at least one role"),
         ("alice", ["Analyst"], "pw", "role 'Analyst'"),
         ("alice", ["analyst; --"], "pw", "role 'analyst; --'"),
-        ("alice", ["analyst"], "", "8 characters at least"),
-        ("alice", ["analyst"], "seven77", "8 characters at least"),
+        ("alice", ["analyst"], "", "12 characters at least"),
+        ("alice", ["analyst"], "seven77", "12 characters at least"),
     ],
 )
 def test_what_cannot_be_is_refused(path: Path, name: str, roles: list[str], password: str, problem: str):
@@ -101,7 +101,8 @@ def test_what_cannot_be_is_refused(path: Path, name: str, roles: list[str], pass
 def test_two_at_once_both_stay(path: Path):
     names = [f"user{n}" for n in range(6)]
     threads = [
-        threading.Thread(target=add_user, args=(path, name, ["analyst"], "long enough")) for name in names
+        threading.Thread(target=add_user, args=(path, name, ["analyst"], "it is long enough"))
+        for name in names
     ]
     for thread in threads:
         thread.start()
@@ -124,12 +125,12 @@ def test_the_mock_key_is_made_once_and_kept(tmp_path: Path):
 def test_who_is_gone_or_lost_a_role_is_told(path: Path, caplog: pytest.LogCaptureFixture):
     users = UsersFile(path)
     had = frozenset({"analyst", "reader"})
-    add_user(path, "ann", had, "one of them")
-    add_user(path, "bob", ["analyst"], "two of them")
+    add_user(path, "ann", had, "one of them all")
+    add_user(path, "bob", ["analyst"], "two of them all")
     assert not users.is_revoked("ann", had)
-    add_user(path, "ann", [*had, "more"], "one of them")
+    add_user(path, "ann", [*had, "more"], "one of them all")
     assert not users.is_revoked("ann", had)
-    add_user(path, "ann", ["reader"], "one of them")
+    add_user(path, "ann", ["reader"], "one of them all")
     assert users.is_revoked("ann", had)
     assert not users.is_revoked("ann", frozenset({"reader"}))
     whole = path.read_text(encoding="utf-8")
@@ -149,7 +150,7 @@ def test_who_is_gone_or_lost_a_role_is_told(path: Path, caplog: pytest.LogCaptur
     [(0o600, 0), (0o400, 0), (0o644, 1), (0o640, 1), (0o660, 1), (0o700, 0), (0o755, 1)],
 )
 def test_what_others_may_read_is_warned_of(path: Path, mode: int, told: int):
-    add_user(path, "ann", ["analyst"], "one of them")
+    add_user(path, "ann", ["analyst"], "one of them all")
     path.chmod(mode)
     lines: list[str] = []
     check_private(path, lines.append)
@@ -158,7 +159,7 @@ def test_what_others_may_read_is_warned_of(path: Path, mode: int, told: int):
 
 
 def test_what_everybody_may_write_is_refused(path: Path):
-    add_user(path, "ann", ["analyst"], "one of them")
+    add_user(path, "ann", ["analyst"], "one of them all")
     path.chmod(0o666)
     with pytest.raises(StartupError, match="everybody may change it"):
         check_private(path, lambda _: None)

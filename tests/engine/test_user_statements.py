@@ -73,7 +73,7 @@ def test_an_analyst_changes_nobody(proxy: Proxy, sql: str):
     [
         ("CREATE USER ann IN ROLE analyst PASSWORD 'a b c d'", "already exists"),
         ("CREATE USER cat IN ROLE \"No role\" PASSWORD 'a b c d'", "lower-case"),
-        ("CREATE USER cat IN ROLE analyst PASSWORD 'seven77'", "8 characters at least"),
+        ("CREATE USER cat IN ROLE analyst PASSWORD 'seven77'", "12 characters at least"),
         ("CREATE USER cat IN ROLE analyst PASSWORD 'SCRAM-SHA-256$x'", "not a SCRAM-SHA-256 secret"),
         ("DROP USER nobody", "does not exist"),
         ("DROP USER root", "cannot be dropped"),

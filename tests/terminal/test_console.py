@@ -1,6 +1,9 @@
+import io
+import time
+
 import pytest
 
-from dpproxy.terminal.console import print_result, say, tell, width
+from dpproxy.terminal.console import print_result, say, tell, waiting, width
 
 
 def test_results_and_all_else_go_apart(capsys: pytest.CaptureFixture[str]):
@@ -19,3 +22,50 @@ def test_a_terminal_has_a_width(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "97")
     assert width() == 97
+
+
+class Terminal(io.StringIO):
+    """Standard error at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def at_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """From now on: pytest has a stream of its own for each phase of a test."""
+    made = Terminal()
+    monkeypatch.setattr("sys.stderr", made)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return made
+
+
+def test_a_warning_is_coloured_at_a_terminal(monkeypatch: pytest.MonkeyPatch):
+    terminal = at_terminal(monkeypatch)
+    tell("warning: without TLS")
+    monkeypatch.setenv("NO_COLOR", "1")
+    tell("warning: without TLS")
+    assert (
+        terminal.getvalue() == "dpproxy: \x1b[33mwarning:\x1b[0m without TLS\ndpproxy: warning: without TLS\n"
+    )
+
+
+def test_what_takes_long_says_so_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch):
+    terminal = at_terminal(monkeypatch)
+    monkeypatch.setattr("dpproxy.terminal.console.SOON", 0.01)
+    with waiting("verifying"):
+        while "verifying, 0 s" not in terminal.getvalue():
+            time.sleep(0.01)
+        tell("half")
+    text = terminal.getvalue()
+    assert "\r\x1b[Kdpproxy: half\n" in text
+    assert text.rpartition("verifying")[2].endswith("\r\x1b[K") or text.endswith("half\n")
+
+
+def test_what_is_no_terminal_is_told_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dpproxy.terminal.console.SOON", 0.01)
+    with waiting("verifying"):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
