@@ -9,11 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
-from dpproxy.algebra import nodes, printing
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
@@ -21,6 +19,7 @@ from dpproxy.config.users import UsersFile, add_user
 from dpproxy.engine.databases import open_databases
 from dpproxy.engine.engine import Engine
 from dpproxy.server.listener import Server
+from tests.backends.inline import Inline
 
 ROOT = Path(__file__).parents[1]
 PASSWORD = "correct horse"
@@ -124,32 +123,14 @@ def serving(file: Path) -> Iterator[Proxy]:
         yield Proxy(port, file.parent, databases.engine(config.databases[0]), page_key=own.page_key)
 
 
-class InProcess:
+class InProcess(Inline):
     """A file's data in this process, in place of ``Remote``, whose process takes longer to start than most tests."""
-
-    prepares = True
 
     def __init__(
         self, path: Path, *, threads: int | None, memory: str | None, prepared: Path | None, limit: float
     ) -> None:
         del limit  # it is kept in ``tests/backends``, and so are interrupts
-        self._data = DuckDB(path, threads=threads, memory=memory, prepared=prepared)
-
-    def check(self, *_: object) -> None:
-        """As ``Remote``: what is planned is in the engine's own words."""
-
-    def shown(self, query: nodes.Query) -> str:
-        """As ``Remote``."""
-        return printing.text(query)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of what it stands for
-        """What ``DuckDB`` has, with queries as texts."""
-        found = getattr(self._data, name)
-        if not callable(found):
-            return found
-        return lambda *given, **more: found(
-            *(printing.text(one) if isinstance(one, nodes.Node) else one for one in given), **more
-        )
+        super().__init__(DuckDB(path, threads=threads, memory=memory, prepared=prepared))
 
 
 def spawn(file: Path) -> Proxy:
