@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-from dpproxy.backends import schemas
 from dpproxy.backends.prepared import prepared_file
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.pushed_local import beside
@@ -62,6 +61,8 @@ def _spark(config: Config, secret: bytes, _progress: Callable[[str], None]) -> O
 
 def nothing_to_read(config: Config) -> str:
     """What to say of a data source in which no table can be read. Raises ``StartupError``."""
+    from dpproxy.backends import schemas  # noqa: PLC0415 - the driver of PostgreSQL where it is used
+
     data = config.data
     if data.scheme == "postgresql":
         role, served, found = schemas.in_postgres(data.url or "", config.database)
