@@ -153,6 +153,7 @@ _REPORTED = (
         reported=True,
     ),
     Setting("is_superuser", "off", None, "Nobody is.", reported=True),
+    Setting("password_encryption", "scram-sha-256", None, "What psql's \\password makes of a password."),
     Setting("server_encoding", "UTF8", None, "Text is always UTF-8.", reported=True),
     Setting(
         "server_version", "15.0", None, "The PostgreSQL whose protocol and names are followed.", reported=True

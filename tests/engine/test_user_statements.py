@@ -119,3 +119,7 @@ def test_a_word_hides_no_statement_from_the_audit_log(proxy: Proxy):
     with psycopg.connect(proxy.dsn("ann"), autocommit=True) as ann:
         ann.execute("SELECT count(*) /* alter user password */ FROM visits WHERE age < 30")
     assert "age < 30" in str(run(proxy, "root", "SHOW PRIVACY AUDIT"))
+
+
+def test_psql_is_told_how_passwords_are_hashed(proxy: Proxy):
+    assert run(proxy, "ann", "SHOW password_encryption") == [("scram-sha-256",)]
