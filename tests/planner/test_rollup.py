@@ -1,7 +1,10 @@
 """What follows from a release is what would have been computed: without noise, over rows that break the rules."""
 
+# ruff: noqa: E501, DTZ001 - statements written out; of a type without zone
+
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -147,3 +150,94 @@ def test_a_derived_answer_is_the_answer_over_any_rows(
             assert derived == [tables.exact(asked)[row] for row in wanted]
     finally:
         tables.close()
+
+
+CALENDAR = (
+    "CREATE TABLE c (id INTEGER NOT NULL, seen TIMESTAMP, day DATE, k VARCHAR)",
+    "ALTER TABLE c SET PRIVACY KEY (id)",
+    "ALTER TABLE c ALTER COLUMN seen SET PRIVACY DOMAIN BETWEEN TIMESTAMP '2023-02-03' AND TIMESTAMP '2024-11-30 12:00:00'",
+    "ALTER TABLE c ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN '2023-01-01' AND '2024-12-31'",
+    "ALTER TABLE c ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b')",
+)
+MONTHS = "SELECT date_trunc('month', seen) AS m, k, count(*) FROM c GROUP BY m, k"
+DAYS = "SELECT date_trunc('month', day) AS m, count(*) FROM c GROUP BY m"
+A_YEAR = "seen >= '2024-01-01' AND seen < '2024-07-01'"
+FOLLOW = (
+    (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR} GROUP BY k"),
+    (MONTHS, f"SELECT date_trunc('quarter', seen) AS q, k, count(*) FROM c WHERE {A_YEAR} GROUP BY q, k"),
+    (MONTHS, f"SELECT date_trunc('month', seen) AS m, k, count(*) FROM c WHERE {A_YEAR} GROUP BY m, k"),
+    (MONTHS, f"SELECT extract(year FROM seen) AS y, k, count(*) FROM c WHERE {A_YEAR} GROUP BY y, k"),
+    (MONTHS, "SELECT k, count(*) FROM c WHERE seen::date BETWEEN '2024-02-01' AND '2024-03-31' GROUP BY k"),
+    (
+        MONTHS,
+        "SELECT k, count(*) FROM c WHERE seen >= '2023-03-01' AND NOT seen > '2024-02-29 23:59:59.999999' GROUP BY k",
+    ),
+    (
+        MONTHS,
+        "SELECT k, count(*) FROM c WHERE extract(year FROM seen) = 2024 AND seen < '2024-10-01' AND seen >= '2024-01-01' GROUP BY k",
+    ),
+    (DAYS, "SELECT date_trunc('quarter', day) AS q, count(*) FROM c GROUP BY q"),
+    (DAYS, "SELECT date_trunc('year', day) AS q, count(*) FROM c GROUP BY q"),
+    (DAYS, "SELECT count(*) FROM c WHERE day BETWEEN '2023-12-01' AND '2024-01-31'"),
+    (
+        "SELECT day, count(*) FROM c GROUP BY day",
+        "SELECT count(*) FROM c WHERE day IN ('2023-12-01', '2024-01-17')",
+    ),
+    (
+        "SELECT day, count(*) FROM c GROUP BY day",
+        "SELECT count(*) FROM c WHERE day BETWEEN '2023-12-05' AND '2024-01-17'",
+    ),
+    (
+        "SELECT seen::date AS d, count(*) FROM c GROUP BY d",
+        "SELECT date_trunc('month', seen) AS m, count(*) FROM c WHERE seen >= '2024-02-01' AND seen < '2024-04-01' GROUP BY m",
+    ),
+)
+DO_NOT_FOLLOW = (
+    (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR.replace('07-01', '07-02')} GROUP BY k"),
+    (
+        MONTHS,
+        "SELECT k, count(*) FROM c WHERE seen <= '2024-01-31' AND seen >= '2024-01-01' GROUP BY k",
+    ),  # a moment is later
+    (MONTHS, f"SELECT date_trunc('week', seen) AS w, k, count(*) FROM c WHERE {A_YEAR} GROUP BY w, k"),
+    (MONTHS, f"SELECT seen::date AS d, k, count(*) FROM c WHERE {A_YEAR} GROUP BY d, k"),
+    (MONTHS, "SELECT k, count(*) FROM c GROUP BY k"),  # rows without a moment
+    (MONTHS, "SELECT k, count(*) FROM c WHERE seen < '2024-03-01' OR seen IS NULL GROUP BY k"),
+    (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR} AND day > '2024-01-01' GROUP BY k"),
+    (DAYS, "SELECT count(*) FROM c WHERE day > '2023-12-01'"),
+    (DAYS, "SELECT date_trunc('quarter', seen) AS q, count(*) FROM c GROUP BY q"),
+)
+
+
+@pytest.fixture(scope="module")
+def calendar() -> World:
+    return replace(build(CALENDAR), prepared=True)
+
+
+@pytest.mark.parametrize(("stored", "asked"), FOLLOW)
+def test_units_of_the_calendar_follow_from_finer_ones(calendar: World, stored: str, asked: str):
+    """And are what would be computed, over rows on every border and with NULLs."""
+    finer, coarser = part_of(calendar, stored), part_of(calendar, asked)
+    found = derivation(descriptor(finer), wanted_of(finer), descriptor(coarser), wanted_of(coarser))
+    assert found is not None
+    moments = [
+        None,
+        *(
+            datetime(y, m, d, h)
+            for y in (2022, 2023, 2024)
+            for m in range(1, 13)
+            for d, h in ((1, 0), (17, 5), (28, 23))
+        ),
+    ]
+    rows = [(n, at, None if at is None else at.date(), "abz"[n % 3]) for n, at in enumerate(moments)]
+    tables = Tables(calendar)
+    tables.fill({"c": rows})
+    exact, wanted = list(tables.exact(finer).values()), tables.exact(coarser)
+    tables.close()
+    assert any(count for (count,) in wanted.values())
+    for row, places in zip(wanted_of(coarser), found.places, strict=True):
+        assert sum(exact[p][0] for p in places) == wanted[row][0]
+
+
+@pytest.mark.parametrize(("stored", "asked"), DO_NOT_FOLLOW)
+def test_what_cuts_through_a_unit_of_the_calendar_does_not_follow(calendar: World, stored: str, asked: str):
+    assert follows(calendar, stored, asked) is None
