@@ -27,10 +27,13 @@ def width() -> int | None:
 
 def coloured(text: str, code: str, stream: TextIO) -> str:
     """The text in a colour, where the stream is a terminal that has some and NO_COLOR is not set."""
-    has_colours = (
-        stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
-    )
+    has_colours = _is_clever(stream) and not os.environ.get("NO_COLOR")
     return f"\x1b[{code}m{text}\x1b[0m" if has_colours else text
+
+
+def _is_clever(stream: TextIO) -> bool:
+    """Whether it is a terminal that does more than print."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def print_result(text: str) -> None:
@@ -59,7 +62,7 @@ def tell(line: str) -> None:
 @contextmanager
 def waiting(words: str) -> Iterator[None]:
     """Say at a terminal, from ``SOON`` on, what a command is doing and for how many seconds; gone at the end."""
-    if not sys.stderr.isatty():
+    if not _is_clever(sys.stderr):
         yield
         return
     done, begun = threading.Event(), time.monotonic()

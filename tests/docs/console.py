@@ -107,6 +107,7 @@ class Shell:
             "PSQLRC": os.devnull,
             "PAGER": "cat",
             "LC_ALL": "C.UTF-8",
+            "TERM": "dumb",
             "COLUMNS": "100",
             "DPPROXY_SERVER_LISTEN": f"127.0.0.1:{self.port}",  # of configurations that a command writes
         }
