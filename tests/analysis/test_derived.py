@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis.derived import derived_key
 from dpproxy.analysis.keys import MOST_KEYS, Key, Values, column_values
 from dpproxy.analysis.scopes import Level, Parameters, Scope
@@ -115,17 +116,17 @@ def one_column(column: Column, domain: Domain | None, typed: Typed) -> Key:
 
 
 def test_a_column_without_a_domain_has_the_numbers_between_its_bounds():
-    typed = Typed(exp.column("age"), INT4, 0, Fraction(0), Fraction(3), nullable=True)
+    typed = Typed(nodes.Column("age"), INT4, 0, Fraction(0), Fraction(3), nullable=True)
     assert one_column(Column("age", INT4), None, typed).values == (1, 2, 3, 4)
 
 
 def test_a_referenced_column_has_the_values_of_the_other_table():
-    typed = Typed(exp.column("age"), INT4, 0, Fraction(7), Fraction(9), nullable=True)
+    typed = Typed(nodes.Column("age"), INT4, 0, Fraction(7), Fraction(9), nullable=True)
     assert one_column(Column("age", INT4), References("u", "c"), typed).values == (8, 10)
 
 
 def test_the_limit_is_that_of_keys():
-    wide = Typed(exp.column("age"), INT4, 0, Fraction(0), Fraction(MOST_KEYS), nullable=True)
+    wide = Typed(nodes.Column("age"), INT4, 0, Fraction(0), Fraction(MOST_KEYS), nullable=True)
     with pytest.raises((BoundsMissing, TooComplex)):
         one_column(Column("age", INT4), Between(0, MOST_KEYS), wide)
 

@@ -1,4 +1,4 @@
-"""One list of methods, wherever the data are."""
+"""One list of methods, wherever the data are; the engine in the child has them with texts in the place of queries."""
 
 import inspect
 
@@ -11,17 +11,30 @@ from dpproxy.backends.source import Source
 
 METHODS = [name for name in vars(Source) if not name.startswith("_")]
 FACTS = {"epoch", "prepares"}
+OF_QUERIES = {"check", "shown"}
+"""What there is to say about a query before it is a text."""
+
+
+def arguments(method: object) -> list[tuple[str, object]]:
+    assert callable(method)
+    return [(p.name, p.kind) for p in inspect.signature(method).parameters.values()]
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in FACTS])
-@pytest.mark.parametrize("kind", [DuckDB, Remote, Pushed])
+@pytest.mark.parametrize("kind", [Remote, Pushed])
 def test_both_have_it_with_the_same_arguments(kind: type, name: str):
-    wanted = inspect.signature(getattr(Source, name)).parameters
-    found = inspect.signature(getattr(kind, name)).parameters
-    assert [(p.name, p.kind) for p in found.values()] == [(p.name, p.kind) for p in wanted.values()]
+    assert arguments(getattr(kind, name)) == arguments(getattr(Source, name))
 
 
-def test_neither_has_another():
-    for kind in (DuckDB, Remote, Pushed):
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in FACTS | OF_QUERIES])
+def test_the_engine_takes_texts_of_queries(name: str):
+    wanted = [
+        ("sql" if known == "query" else known, kind) for known, kind in arguments(getattr(Source, name))
+    ]
+    assert arguments(getattr(DuckDB, name)) == wanted
+
+
+def test_none_has_another():
+    for kind, left_out in ((DuckDB, OF_QUERIES), (Remote, set()), (Pushed, set())):
         public = {name for name in vars(kind) if not name.startswith("_")}
-        assert public - FACTS == set(METHODS) - FACTS
+        assert public - FACTS == set(METHODS) - FACTS - left_out
