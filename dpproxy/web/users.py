@@ -15,7 +15,7 @@ from dpproxy.web.logins import Login
 from dpproxy.web.site import Form, Site, html, refused_page
 from dpproxy.web.wire import Refused
 
-SHORTEST: Final = 8
+SHORTEST: Final = 12
 """Characters of a password at least."""
 _SHORT = Refused("22023", f"a password has {SHORTEST} characters at least", hint="Take several words.")
 _DIFFERENT = Refused("22023", "the two passwords differ", hint="Nothing was changed: write the same twice.")

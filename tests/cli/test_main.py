@@ -37,7 +37,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add_ann(config: Path) -> None:
-    add_user(config.parent / "users.toml", "ann", ["analyst"], "secret")
+    add_user(config.parent / "users.toml", "ann", ["analyst"], "correct horse")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

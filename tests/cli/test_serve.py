@@ -24,7 +24,7 @@ file = "users.toml"
 
 def write(folder: Path, listen: str) -> Path:
     (folder / "empty").mkdir()
-    add_user(folder / "users.toml", "ann", ["analyst"], "secret")
+    add_user(folder / "users.toml", "ann", ["analyst"], "correct horse")
     file = folder / "dpproxy.toml"
     file.write_text(CONFIG.format(listen=listen))
     return file

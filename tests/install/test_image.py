@@ -166,7 +166,7 @@ def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgre
     }
     subprocess.run([DOCKER / "postgres" / "20_password.sh"], env={**environment(), **own}, check=True)
     users = tmp_path / "users.toml"
-    add_user(users, "dashboards", ["analyst"], "word")
+    add_user(users, "dashboards", ["analyst"], "a long secret")
     url = postgres.url(name).replace("postgres@", "dpproxy_reader:wo%27rd@")
     given = {
         "DPPROXY_SERVER_LISTEN": "127.0.0.1:0",

@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.config.users import read_users
+from dpproxy.config.users import LEAST_PASSWORD, read_users
+from dpproxy.web.users import SHORTEST
 from tests.proxies import PASSWORD
 from tests.web.pages import Site, site
 
 NEW = "staple battery horse"
+
+
+def test_the_page_asks_for_as_long_a_password_as_the_proxy():
+    assert SHORTEST == LEAST_PASSWORD
 
 
 @pytest.fixture
@@ -39,7 +44,7 @@ def test_a_user_is_added_changed_and_removed(own: Site):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"password": "short", "again": "short"}, "8 characters at least"),
+        ({"password": "short", "again": "short"}, "12 characters at least"),
         ({"password": NEW, "again": NEW + "x"}, "the two passwords differ"),
         ({"password": NEW, "again": NEW, "user": "ann"}, "already exists"),
         ({"password": NEW, "again": NEW, "role": "No Role"}, "lower-case"),
