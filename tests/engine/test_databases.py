@@ -165,8 +165,8 @@ def test_a_cancel_reaches_the_session_of_its_own_source(proxy: Proxy, monkeypatc
         def ask() -> None:
             try:
                 connection.execute(
-                    "SELECT count(*) FROM generate_series(1, 5000) a, generate_series(1, 5000) b, generate_series(1, 5000) c "
-                    "WHERE pg_backend_pid() > 0"
+                    "SELECT count(*) FROM generate_series(1, 5000) a, generate_series(1, 5000) b, "
+                    "generate_series(1, 5000) c WHERE pg_backend_pid() > 0"
                 )
             except psycopg.Error as error:
                 found.append(str(error.sqlstate))

@@ -122,7 +122,11 @@ def test_its_command_serves_from_a_read_only_root_and_is_healthy(image: Image, r
         *image.command[1:],
     ]
     subprocess.run(
-        inside(image, root, add, **more), input="word\n", text=True, stdout=subprocess.DEVNULL, check=True
+        inside(image, root, add, **more),
+        input="a-long-secret\n",
+        text=True,
+        stdout=subprocess.DEVNULL,
+        check=True,
     )
     tried = "for place in /etc/x /opt/dpproxy/x /tmp/x /var/lib/dpproxy/x; do touch $place && echo $place; done; true"
     done = subprocess.run(
@@ -142,7 +146,7 @@ def test_its_command_serves_from_a_read_only_root_and_is_healthy(image: Image, r
             until = time.monotonic() + 30
             while subprocess.run(healthy, capture_output=True, check=False).returncode:
                 assert time.monotonic() < until
-            url = f"postgresql://dashboards:word@127.0.0.1:{port}/clinic"
+            url = f"postgresql://dashboards:a-long-secret@127.0.0.1:{port}/clinic"
             with psycopg.connect(url, autocommit=True) as connection:
                 rows = connection.execute("SELECT ward, count(*) FROM patients GROUP BY ward").fetchall()
         finally:
@@ -166,7 +170,7 @@ def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgre
     }
     subprocess.run([DOCKER / "postgres" / "20_password.sh"], env={**environment(), **own}, check=True)
     users = tmp_path / "users.toml"
-    add_user(users, "dashboards", ["analyst"], "a long secret")
+    add_user(users, "dashboards", ["analyst"], "a-long-secret")
     url = postgres.url(name).replace("postgres@", "dpproxy_reader:wo%27rd@")
     given = {
         "DPPROXY_SERVER_LISTEN": "127.0.0.1:0",
@@ -179,7 +183,7 @@ def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgre
         open_databases(config, lambda _line: None) as databases,
         Server(options(config), databases, UsersFile(users)).running() as port,
         psycopg.connect(
-            f"postgresql://dashboards:word@127.0.0.1:{port}/clinic", autocommit=True
+            f"postgresql://dashboards:a-long-secret@127.0.0.1:{port}/clinic", autocommit=True
         ) as connection,
     ):
         wards = connection.execute("SELECT ward, count(*), avg(born) FROM patients GROUP BY ward").fetchall()
