@@ -144,7 +144,7 @@ def editing(path: Path, *, is_new: bool = False) -> Iterator[dict[str, User]]:
     """
     try:
         if is_new:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with disk.lock(path.parent):
             users = read_users(path) if path.exists() or not is_new else {}
             yield users
@@ -160,7 +160,7 @@ def mock_key(path: Path) -> bytes:
         StartupError: the file cannot be read or written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with disk.lock(path.parent):
             if not path.exists():
                 disk.replace(path, f"{secrets.token_hex(32)}\n".encode())
