@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from dpproxy.values.errors import GroupingError, NotGranted, Refusal, Unsupported, WindowMisplaced
+from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UnitLost, Unsupported, WindowMisplaced
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered, shape
 
@@ -66,7 +66,7 @@ def test_a_function_of_schema_dp_is_no_window_function(world: World):
         ("SELECT city, rank() OVER (ORDER BY count(*)) FROM people GROUP BY ROLLUP (city)", Unsupported),
         ("SELECT rank() FILTER (WHERE true) OVER (ORDER BY size) FROM cities", Unsupported),
         ("SELECT sum(count(*)) OVER () FROM cities GROUP BY size HAVING sum(sum(size)) > 1", GroupingError),
-        ("SELECT r FROM (SELECT age, row_number() OVER (ORDER BY age) AS r FROM people) AS t", Unsupported),
+        ("SELECT r FROM (SELECT age, row_number() OVER (ORDER BY age) AS r FROM people) AS t", UnitLost),
     ],
 )
 def test_refused(world: World, sql: str, error: type[Refusal]):
