@@ -25,6 +25,8 @@ class OpenColumn:
     """Of a value that is made of released ones, where it is shown as it is here."""
     possible: Possible | None = None
     """What such a value can be before noise."""
+    copies: int = 1
+    """Of a text without a known length: cells of public tables that hold it, one after the other."""
 
     @property
     def column(self) -> Column:

@@ -238,7 +238,9 @@ def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: Entry, scope: Scope)
     if side != "FULL":
         return b if side == "RIGHT" else a
     forms, shape = unify(entry.node, [a.typed, b.typed], scope)
-    return OpenColumn(a.name, replace(shape, sql=duck.call("coalesce", *forms)))
+    return OpenColumn(
+        a.name, replace(shape, sql=duck.call("coalesce", *forms)), copies=max(a.copies, b.copies)
+    )
 
 
 def _is_constant(node: exp.Expr) -> bool:

@@ -21,6 +21,7 @@ from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_aggregates import aggregate, is_aggregate
 from dpproxy.planner.open_from import OpenRows, open_rows
 from dpproxy.planner.open_grouping import Grouping, grouping
+from dpproxy.planner.open_growth import copies
 from dpproxy.planner.open_place import reads_release
 from dpproxy.planner.open_sizes import size_of_groups
 from dpproxy.planner.open_subqueries import Subqueries
@@ -193,6 +194,7 @@ def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows, *,
     held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
     literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
     node = item.node.unnest()
+    most = copies(node, held, rows.find)
     if type(node) is exp.Column:
         origin = rows.find(node)
         if origin is not None:
@@ -200,9 +202,16 @@ def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows, *,
             if accuracy is not None and chosen:
                 accuracy = replace(accuracy, chosen=True)
             return OpenColumn(
-                item.name, held, origin.floor, origin.error, ceiling=origin.ceiling, accuracy=accuracy
+                item.name,
+                held,
+                origin.floor,
+                origin.error,
+                ceiling=origin.ceiling,
+                accuracy=accuracy,
+                copies=most,
             )
-    return OpenColumn(item.name, held, literal=literal, accuracy=_accuracy(node, rows, chosen=chosen))
+    accuracy = _accuracy(node, rows, chosen=chosen)
+    return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most)
 
 
 def _accuracy(node: exp.Expr, rows: OpenRows, *, chosen: bool) -> Accuracy | None:

@@ -37,7 +37,15 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
         if accuracy is not None and (query.args.get("distinct") or type(query) is not exp.Union):
             accuracy = replace(accuracy, chosen=True)
         columns.append(
-            OpenColumn(a.name, shown, _floor(a, b), a.error, ceiling=_ceiling(a, b), accuracy=accuracy)
+            OpenColumn(
+                a.name,
+                shown,
+                _floor(a, b),
+                a.error,
+                ceiling=_ceiling(a, b),
+                accuracy=accuracy,
+                copies=max(a.copies, b.copies),
+            )
         )
         first.append(forms[0])
         second.append(forms[1])
