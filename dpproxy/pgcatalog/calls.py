@@ -10,6 +10,7 @@ from dpproxy.pgcatalog import functions, identifiers, macros
 from dpproxy.pgcatalog.kind_rules import kind_of
 from dpproxy.pgcatalog.pg_roles import role_oids
 from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.sql.quoting import identifier, literal
 from dpproxy.values.errors import UndefinedFunction, UndefinedObject, Unsupported
 from dpproxy.values.pgtypes import XID
 
@@ -143,8 +144,16 @@ def _setting_of_row(name: exp.Expr, view: CatalogueView) -> exp.Expr:
 
 
 def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
-    """set_config(name, value, is_local): returns the value and changes nothing."""
-    value = node.expressions[1]
+    """set_config(name, value, is_local): returns the value and changes nothing; refused where that would matter."""
+    name, value = node.expressions[:2]
+    if isinstance(name, exp.Literal) and name.name.lower().startswith("dp."):
+        setting = identifier(name.name.lower().removeprefix("dp."))
+        new = literal(value.name) if isinstance(value, exp.Literal) else "DEFAULT"
+        raise Unsupported(
+            "set_config does not change settings of privacy",
+            hint=f"SET dp.{setting} = {new};",
+            position=position(node),
+        )
     return exp.Cast(this=value, to=exp.DataType.build("VARCHAR", dialect="duckdb"))
 
 

@@ -39,6 +39,12 @@ def test_set_config_sets_nothing(ask: Callable[..., list[tuple[object, ...]]]):
     assert ask("SELECT current_setting('jit')") == [("off",)]
 
 
+def test_set_config_of_privacy_is_refused_with_what_does_it(ask: Callable[..., list[tuple[object, ...]]]):
+    with pytest.raises(Unsupported) as refused:
+        ask("SELECT set_config('DP.epsilon', '0.07', false)")
+    assert refused.value.hint == "SET dp.epsilon = '0.07';"
+
+
 def test_an_unknown_setting(ask: Callable[..., list[tuple[object, ...]]]):
     with pytest.raises(UndefinedObject):
         ask("SELECT current_setting('nosuch')")
