@@ -222,7 +222,9 @@ def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
 def _dominated(columns: Sequence[_Measured], *, is_unproved: bool) -> list[str]:
     """Where noise is larger than what it is added to."""
     lines = [
-        f"{column.lost} of {len(column.shares)} values of {column.name} are smaller than their error."
+        f"{column.name} is smaller than its error."
+        if len(column.shares) == 1
+        else f"{column.lost} of {len(column.shares)} values of {column.name} are smaller than their error."
         for column in columns
         if column.lost
     ]
@@ -241,11 +243,12 @@ def _hint(columns: Sequence[_Measured], plan: Plan) -> str | None:
     if plan.accuracy is None or farthest <= AIM or plan.free:
         return None
     wanted = plan.loss.epsilon * Fraction(farthest / AIM)
+    is_one = all(len(c.shares) < 2 for c in columns)
+    value = "the value" if is_one else "the middle value"
     if wanted > plan.accuracy.most:
-        return (
-            "Group more coarsely: no epsilon that is allowed brings half-widths to 10 % of the middle value."
-        )
-    return f"SET dp.epsilon = {figure(float(wanted))}; brings half-widths to about 10 % of the middle value."
+        advice = "Ask about more rows" if is_one else "Group more coarsely"
+        return f"{advice}: no epsilon that is allowed brings half-widths to 10 % of {value}."
+    return f"SET dp.epsilon = {figure(float(wanted))}; brings half-widths to about 10 % of {value}."
 
 
 def figure(value: float) -> str:

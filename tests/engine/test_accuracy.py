@@ -149,7 +149,16 @@ def test_noise_that_dominates_is_said_with_the_epsilon_that_helps(engine: Engine
 
 def test_no_epsilon_is_named_that_the_budget_does_not_allow(engine: Engine):
     plan = with_halves(planned(engine, "SELECT sum(x) AS total FROM t", epsilon="0.1"), 60_000.0)
-    assert notice(plan, [(1000,)]).hint == (
+    said = notice(plan, [(1000,)])
+    assert said.detail == f"total is smaller than its error. {BOUNDS}"
+    assert (
+        said.hint
+        == "Ask about more rows: no epsilon that is allowed brings half-widths to 10 % of the value."
+    )
+    plan = with_halves(
+        planned(engine, "SELECT k, sum(x) AS total FROM t GROUP BY k", epsilon="0.1"), None, 60_000.0
+    )
+    assert notice(plan, [("a", 1000), ("b", 400)]).hint == (
         "Group more coarsely: no epsilon that is allowed brings half-widths to 10 % of the middle value."
     )
 
