@@ -45,9 +45,7 @@ def _is_own_construct(node: exp.Expr) -> bool:
         case exp.ObjectIdentifier() | exp.PseudoType():
             return True
         case exp.DataType():
-            return node.this in _TYPES or (
-                node.this == exp.DType.ARRAY and _is_own_construct(node.expressions[0])
-            )
+            return node.this in _TYPES or node.this == exp.DType.ARRAY
         case exp.Column():
             return not node.table and not node.this.args.get("quoted") and node.name.lower() in SPOKEN
         case _:

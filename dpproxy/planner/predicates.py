@@ -44,6 +44,7 @@ from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     InvalidParameter,
     SyntaxRefused,
+    TooComplex,
     TypeMismatch,
     UndefinedColumn,
     UndefinedTable,
@@ -189,7 +190,12 @@ class _Predicates:
         relation = apart(beside.select, "", self._planning, replace(self._env, outer=None))
         if not isinstance(relation, Open):
             raise self._lost("a subquery for one value", node)
-        scan = staged_scan(relation, "one", self._planning, position(node))
+        try:
+            scan = staged_scan(relation, "one", self._planning, position(node))
+        except TooComplex as error:
+            table = identifier(self._planning.first(rows.scans[0].table))
+            hint = f"Follow a column with fewer values; or ask SELECT count(*) FROM {table};"  # noqa: S608 - a hint
+            raise TooComplex(error.message, hint=hint, position=error.position) from None
         *keys, value = [f.read(exp.column(f.name)) for f in scan.fields]
         scope = rows.scope(self._planning.parameters)
         equal = [
