@@ -6,6 +6,7 @@ import select
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import NoReturn
 
@@ -187,7 +188,10 @@ class FakeUsers:
     def roles(self, name: str) -> frozenset[str]:
         return frozenset({"analysts"})
 
-    def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
+    def since(self, name: str) -> datetime | None:
+        return None
+
+    def is_revoked(self, name: str, roles: frozenset[str], since: datetime | None) -> bool:
         return name not in self.secrets or not roles <= self.roles(name)
 
 

@@ -18,7 +18,7 @@ _LINE: Final = (
     f"coalesce({_NAME.format('budget')}, {_NAME.format('user')}), {_NAME.format('ceiling')}, "
     "e.policy_version, e.data_version, e.note FROM entry e "
 )
-_COUNT: Final = "SELECT count(*) FROM entry WHERE sequence <= ? AND who = ?"
+_COUNT: Final = "SELECT count(*) FROM entry WHERE sequence <= ? AND who = ? AND at >= ?"
 
 Line = tuple[Any, ...]
 """Number, time, user, kind, label, nano-epsilon, delta, rho, mechanism, budget, ceiling, versions, note."""
@@ -31,6 +31,8 @@ class EntryFilter:
     who: str | None = None
     conditions: tuple[tuple[str, object], ...] = field(default=())
     is_descending: bool = False
+    since: int = 0
+    """Microseconds since 1970: entries of ``who`` from before are of somebody else, and neither shown nor counted."""
 
 
 def pages(ledger: Ledger, listed: EntryFilter) -> Iterator[list[Line]]:
@@ -51,7 +53,7 @@ def _page(ledger: Ledger, listed: EntryFilter, after: int, last: int, most: int)
     conditions = [*listed.conditions, ("sequence < ?" if listed.is_descending else "sequence > ?", after)]
     conditions.append(("sequence <= ?", last))
     if listed.who is not None:
-        conditions.append(("who = ?", listed.who))
+        conditions += [("who = ?", listed.who), ("at >= ?", listed.since)]
     where = " AND ".join(f"e.{text}" for text, _ in conditions)
     order = "DESC" if listed.is_descending else "ASC"
     sql = f"{_LINE} WHERE {where} ORDER BY e.sequence {order} LIMIT ?"
@@ -64,5 +66,5 @@ def _last(connection: Connection) -> int:
 
 
 def _own(ledger: Ledger, listed: EntryFilter, last: int) -> int:
-    values = last, listed.who
+    values = last, listed.who, listed.since
     return ledger.read(lambda connection: int(connection.execute(_COUNT, values).fetchone()[0]))

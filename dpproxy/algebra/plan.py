@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from math import prod
 from typing import Literal, Protocol, runtime_checkable
@@ -26,6 +27,8 @@ class Caller:
     database: str = "main"
     process: int = 0
     """By which other sessions know it."""
+    since: datetime | None = None
+    """When the user was added: what was asked under the name before was asked by somebody else. None where unknown."""
 
     @property
     def is_admin(self) -> bool:

@@ -13,6 +13,7 @@ from dpproxy.policy.statements import (
     Change,
     CreateView,
     DropView,
+    Listing,
     RefreshView,
     ResetBudget,
     Show,
@@ -149,7 +150,11 @@ class Prepared:
     @property
     def is_catalogue(self) -> bool:
         """Whether it is about the catalogue and the caller's own accounts; such statements are not audited."""
-        return isinstance(self.statement, CatalogueQuery)
+        match self.statement:
+            case CatalogueQuery() | PolicyRead(Show(listing=Listing.HISTORY)):
+                return True
+            case _:
+                return False
 
     @property
     def is_slow(self) -> bool:

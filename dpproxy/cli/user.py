@@ -4,6 +4,7 @@ import getpass
 import sys
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dpproxy.config.configuration import load_config
@@ -48,7 +49,7 @@ def passwd(arguments: Arguments) -> int:
     _existing(arguments.name, read_users(file), file)
     secret = secret_of(arguments.name, password_of(arguments.name, from_stdin=arguments.password_stdin))
     with editing(file) as users:
-        users[arguments.name] = User(_existing(arguments.name, users, file).roles, secret)
+        users[arguments.name] = _existing(arguments.name, users, file).with_secret(secret)
     say(f"user {arguments.name} has another password in {file}")
     return 0
 
@@ -58,7 +59,7 @@ def roles(arguments: Arguments) -> int:
     file = load_config(arguments.config).users
     wanted = roles_of(arguments.name, arguments.role)
     with editing(file) as users:
-        users[arguments.name] = User(wanted, _existing(arguments.name, users, file).secret)
+        users[arguments.name] = replace(_existing(arguments.name, users, file), roles=wanted)
     say(
         f"user {arguments.name} has the {'role' if len(wanted) == 1 else 'roles'} {', '.join(sorted(wanted))}"
     )

@@ -4,6 +4,7 @@
 [users."alice"]
 roles = ["analyst"]
 scram = "SCRAM-SHA-256$15000:...$...:..."
+since = 2026-11-25T09:00:00.000000Z
 ```
 """
 
@@ -15,7 +16,8 @@ import stat
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -40,6 +42,17 @@ class User:
 
     roles: frozenset[str]
     secret: ScramSecret
+    since: datetime | None = None
+    """When the name was given to this person, who sees nothing that was asked under it before; None where unknown."""
+
+    @classmethod
+    def new(cls, roles: frozenset[str], secret: ScramSecret) -> "User":
+        """A person who was not there before, whatever the name."""
+        return cls(roles, secret, datetime.now(UTC))
+
+    def with_secret(self, secret: ScramSecret) -> "User":
+        """The same person with another password."""
+        return replace(self, secret=secret, since=self.since or datetime.now(UTC))
 
 
 class UsersFile:
@@ -51,10 +64,12 @@ class UsersFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
-        self._roles: Mapping[str, frozenset[str]] | None = None
+        self._now: Mapping[str, User] | None = None
 
-    def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
+    def is_revoked(self, name: str, roles: frozenset[str], since: datetime | None) -> bool:
         """Whether a user was removed from the file, or has lost one of these roles; False while it cannot be read.
+
+        Another person of the same name does not count.
 
         The file is read where it has changed. To be called by one thread only.
         """
@@ -62,14 +77,15 @@ class UsersFile:
             found = self._path.stat()
             if (seen := (found.st_mtime_ns, found.st_size, found.st_ino)) != self._seen:
                 self._seen = seen
-                self._roles = self._roles_now()
-        if self._roles is None:
+                self._now = self._read_now()
+        if self._now is None:
             return False
-        return name not in self._roles or not roles <= self._roles[name]
+        user = self._now.get(name)
+        return user is None or not roles <= user.roles or since not in (None, user.since)
 
-    def _roles_now(self) -> Mapping[str, frozenset[str]] | None:
+    def _read_now(self) -> Mapping[str, User] | None:
         try:
-            return {name: user.roles for name, user in read_users(self._path).items()}
+            return read_users(self._path)
         except StartupError as error:
             _log.error("open sessions stay as they are: %s", error)
             return None
@@ -81,6 +97,10 @@ class UsersFile:
     def roles(self, name: str) -> frozenset[str]:
         """The user's roles; empty for an unknown user."""
         return user.roles if (user := self._users().get(name)) else frozenset()
+
+    def since(self, name: str) -> datetime | None:
+        """When the name was given to the user; None where that is not known."""
+        return user.since if (user := self._users().get(name)) else None
 
     def _users(self) -> Mapping[str, User]:
         try:
@@ -129,7 +149,7 @@ def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool
     Raises:
         StartupError: a name, role or password that cannot be, or a file that cannot be read or written.
     """
-    entry = User(roles_of(name, roles), secret_of(name, password))
+    entry = User.new(roles_of(name, roles), secret_of(name, password))
     with editing(path, is_new=True) as users:
         replaced = name in users
         users[name] = entry
@@ -177,15 +197,17 @@ def mock_key(path: Path) -> bytes:
 
 
 def _user(path: Path, name: str, entry: Any) -> User:  # noqa: ANN401 - whatever TOML holds
-    if not isinstance(entry, dict) or entry.keys() != {"roles", "scram"}:
-        raise StartupError(f"{path}: users.{name}: expected the keys roles and scram, and no other")
-    roles, text = entry["roles"], entry["scram"]
+    if not isinstance(entry, dict) or entry.keys() - {"since"} != {"roles", "scram"}:
+        raise StartupError(f"{path}: users.{name}: expected the keys roles, scram and since, and no other")
+    roles, text, since = entry["roles"], entry["scram"], entry.get("since")
+    if since is not None and not (isinstance(since, datetime) and since.tzinfo):
+        raise StartupError(f"{path}: users.{name}.since: expected a time with its zone: 2026-11-25T09:00:00Z")
     if not isinstance(roles, list) or not all(
         isinstance(role, str) and _ROLE.fullmatch(role) for role in roles
     ):
         raise StartupError(f'{path}: users.{name}.roles: expected a list of role names such as ["analyst"]')
     try:
-        return User(frozenset(roles), ScramSecret.from_text(text if isinstance(text, str) else ""))
+        return User(frozenset(roles), ScramSecret.from_text(text if isinstance(text, str) else ""), since)
     except InvalidParameter:
         raise StartupError(f"{path}: users.{name}.scram: expected a SCRAM-SHA-256 secret") from None
 
@@ -219,6 +241,7 @@ def _write(path: Path, users: Mapping[str, User]) -> None:
         f"\n[users.{_quoted(name)}]\n"
         f"roles = [{', '.join(map(_quoted, sorted(user.roles)))}]\n"
         f"scram = {_quoted(user.secret.to_text())}\n"
+        + ("" if user.since is None else f"since = {user.since.isoformat()}\n")
         for name, user in users.items()
     ]
     disk.replace(path, (HEADER + "".join(entries)).encode())

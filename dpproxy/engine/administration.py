@@ -28,6 +28,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import payment, status, user_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS
+from dpproxy.engine.relations import since
 from dpproxy.engine.replays import Execution
 from dpproxy.engine.view_statements import ViewContext, positions_of
 from dpproxy.observe import records
@@ -67,7 +68,7 @@ from dpproxy.policy.suggest_unit import Proposal
 from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
 from dpproxy.policy.user_statements import UserStatement, is_user_statement
-from dpproxy.sql.cursor import Name
+from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.quoting import identifier
 from dpproxy.state.role_settings import Move
 from dpproxy.values.errors import (
@@ -106,7 +107,7 @@ def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
     statement: Statement | RoleChange
     if is_role_statement(sql):
         statement = read_role_statement(sql)
-    elif caller.is_admin or _sees_exact(caller, policy):
+    elif caller.is_admin or _sees_exact(caller, policy) or Cursor(sql).at("show", "privacy", "history"):
         statement = parse(sql)
         check(statement, caller, policy)
     else:
@@ -174,13 +175,16 @@ _DIFFERENCE = ("subject", "was", "now", "effect", "meaning")
 def check(statement: Statement | RoleChange | UserStatement, caller: Caller, policy: Policy) -> None:
     """Raise ``NotGranted`` where the caller may not send the statement.
 
-    Callers with EXACT SELECT on some table may list the audit log and protected views. Everybody may send statements
-    about roles' settings; whether they may change those of others is checked when the statement runs.
+    Callers with EXACT SELECT on some table may list the audit log and protected views. Everybody may list their own
+    history, and send statements about roles' settings; whether they may change those of others is checked when the
+    statement runs.
     """
     if isinstance(statement, UserStatement):
         user_statements.check(statement, caller)
         return
     if caller.is_admin or isinstance(statement, RoleChange):
+        return
+    if isinstance(statement, Show) and statement.listing is Listing.HISTORY:
         return
     is_shown = isinstance(statement, Show) and statement.listing in (Listing.AUDIT, Listing.VIEWS)
     if not (is_shown or isinstance(statement, VerifyViews)) or not _sees_exact(caller, policy):
@@ -199,7 +203,9 @@ def _not_granted() -> NotGranted:
     )
 
 
-def read(statement: Show | Suggest, world: ViewContext, ledger: Ledger, log: AuditLog) -> Answer:
+def read(
+    statement: Show | Suggest, caller: Caller, world: ViewContext, ledger: Ledger, log: AuditLog
+) -> Answer:
     """Answer a statement that lists declarations or spending, or proposes declarations."""
     policy = world.store.current
     if isinstance(statement, Suggest):
@@ -207,7 +213,20 @@ def read(statement: Show | Suggest, world: ViewContext, ledger: Ledger, log: Aud
     if statement.listing is Listing.AUDIT:
         found = log.last(statement.limit or records.DEFAULT_LIMIT, statement.before)
         return Answer("SHOW", records.COLUMNS, records.audit_rows(found))
+    if statement.listing is Listing.HISTORY:
+        return _history(caller, log, statement.limit or records.DEFAULT_LIMIT)
     return Answer("SHOW", *_list(statement, policy, ledger, world.schema))
+
+
+def _history(caller: Caller, log: AuditLog, limit: int) -> Answer:
+    """What the caller was answered, as long as the name is theirs; nothing where that is not known."""
+    begun = since(caller)
+    if begun is None:
+        told = f'the users file does not say since when the name "{caller.user}" is yours'
+        notice = Notice(told, hint="Set a new password: your history begins with it.")
+        return Answer("SHOW", records.OWN_COLUMNS, [], (notice,))
+    found = log.of_user(caller.user, begun, records.OWN_OUTCOMES, limit)
+    return Answer("SHOW", records.OWN_COLUMNS, records.own_rows(found))
 
 
 def change(
@@ -384,12 +403,16 @@ def _list(statement: Show, policy: Policy, ledger: Ledger | None, schema: Schema
             return show_tables(policy, schema)
         case Listing.GRANTS:
             return show_grants(policy)
-        case Listing.AUDIT:
-            return records.COLUMNS, []
-        case Listing.STATUS:
-            return status.COLUMNS, []
-        case Listing.VIEWS:
-            raise AssertionError("listed where they are built")
+        case elsewhere:
+            return _ELSEWHERE[elsewhere], []
+
+
+_ELSEWHERE = {
+    Listing.AUDIT: records.COLUMNS,
+    Listing.HISTORY: records.OWN_COLUMNS,
+    Listing.STATUS: status.COLUMNS,
+}
+"""The columns of what is listed where it is known."""
 
 
 def _tag(sql: str) -> str:

@@ -313,7 +313,7 @@ class Engine:
             case PolicyRead(Show(listing=Listing.STATUS)):
                 return replace(self._status(), still=check)
             case PolicyRead(statement):
-                answer = administration.read(statement, self._world, self._ledger, self.log)
+                answer = administration.read(statement, request.caller, self._world, self._ledger, self.log)
             case PolicyPreview():
                 answer = administration.preview(administrative, request, self._world, self._ledger)
             case PolicyChange(statement):

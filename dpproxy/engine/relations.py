@@ -1,9 +1,11 @@
 """The relations of schema dp: the part of the budgets and of the ledger that a caller may see."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
+from typing import Final
 
 from dpproxy.accounting import spending
 from dpproxy.accounting.ledger import Ledger
@@ -69,9 +71,17 @@ def ledger_rows(
     listed = (
         EntryFilter(None, conditions, is_descending)
         if caller.is_admin
-        else EntryFilter(caller.user, is_descending=is_descending)
+        else EntryFilter(caller.user, is_descending=is_descending, since=since(caller) or 0)
     )
     return ([_row(line) for line in page] for page in pages(ledger, listed))
+
+
+def since(caller: Caller) -> int | None:
+    """When the caller was added, in microseconds since 1970; None where that is not known."""
+    return None if caller.since is None else (caller.since - _EPOCH) // timedelta(microseconds=1)
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _row(line: Line) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from dpproxy.algebra.plan import Answer, Caller, Notice
@@ -79,12 +80,12 @@ def _change(statement: UserChange, caller: Caller, users: dict[str, User]) -> An
                     position=name.position,
                 )
             wanted = _valid(name, name.text, [role.text for role in roles])
-            users[name.text] = User(wanted, _secret(name, name.text, password))
+            users[name.text] = User.new(wanted, _secret(name, name.text, password))
             return Answer("CREATE ROLE", notices=_again(name.text))
         case SetPassword(name, password):
             text = caller.user if name is None else name.text
             before = _existing(name or Name(text), users)
-            users[text] = User(before.roles, _secret(name, text, password))
+            users[text] = before.with_secret(_secret(name, text, password))
             return Answer("ALTER ROLE")
         case DropUser(name):
             _existing(name, users)
@@ -102,7 +103,7 @@ def _move(name: Name, roles: set[str], caller: Caller, users: dict[str, User], *
     if not grants and "admin" in roles:
         _check_other(name, caller, 'deprived of the role "admin"')
     after = before.roles | roles if grants else before.roles - roles
-    users[name.text] = User(_valid(name, name.text, after), before.secret)
+    users[name.text] = replace(before, roles=_valid(name, name.text, after))
 
 
 def _again(name: str) -> tuple[Notice, ...]:

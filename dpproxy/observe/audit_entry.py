@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -77,7 +76,7 @@ def statement_text(sql: str, values: Sequence[object] = ()) -> str:
     """A statement and its parameters, as the caller sent them."""
     sql = without_password(sql)
     given = "".join(f" -- ${n} = {_value_text(value)}" for n, value in enumerate(values, 1))
-    return shorten(re.sub(r"\s+", " ", sql).strip()[:LONGEST] + given)
+    return shorten(sql.strip()[:LONGEST] + given)
 
 
 def without_password(sql: str) -> str:

@@ -109,6 +109,17 @@ class AuditFile:
             ).fetchall()
         return [(row[0], _entry(row)) for row in rows]
 
+    def of_user(self, user: str, since: int, outcomes: Sequence[Outcome], limit: int) -> list[Entry]:
+        """The latest entries of a user with these outcomes, since a time in microseconds, the latest first."""
+        marks = ", ".join("?" * len(outcomes))
+        with self._transaction("DEFERRED") as connection:
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM entry WHERE user = ? AND at >= ? AND outcome IN ({marks}) "  # noqa: S608 - constants
+                "ORDER BY sequence DESC LIMIT ?",
+                (user, since, *(one.value for one in outcomes), limit),
+            ).fetchall()
+        return [_entry(row) for row in rows]
+
     def verify(self) -> int:
         """Check every entry; how many there are. Raises ``Altered``."""
         with self._transaction("DEFERRED") as connection:
@@ -187,6 +198,7 @@ def _make(connection: sqlite3.Connection) -> None:
         raise AlteredLog(f"it is of format {found}, this program reads {FORMAT}")
     if not found:
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
+    connection.execute("CREATE INDEX IF NOT EXISTS entry_of_user ON entry (user, sequence)")
 
 
 def _values(entry: Entry) -> tuple[object, ...]:

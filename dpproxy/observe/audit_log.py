@@ -4,7 +4,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
@@ -87,6 +87,10 @@ class AuditLog:
     def last(self, limit: int, before: int | None = None) -> list[Row]:
         """The latest entries, or those before a number, the latest first. Raises ``LedgerUnavailable``."""
         return self._read(lambda: self._file.last(limit, before))
+
+    def of_user(self, user: str, since: int, outcomes: Sequence[Outcome], limit: int) -> list[Entry]:
+        """The latest entries of a user from a time on, in microseconds. Raises ``LedgerUnavailable``."""
+        return self._read(lambda: self._file.of_user(user, since, outcomes, limit))
 
     def verify(self) -> int:
         """Check every entry; how many there are. Raises ``Altered``, ``LedgerUnavailable``."""

@@ -28,6 +28,9 @@ COLUMNS = (
     Column("statement", TEXT),
 )
 """What SHOW PRIVACY AUDIT lists of each entry, the latest first."""
+OWN_COLUMNS = tuple(one for one in COLUMNS if one.name in ("at", "outcome", "epsilon", "statement"))
+"""What SHOW PRIVACY HISTORY lists: without numbers, whose gaps would tell of statements of others."""
+OWN_OUTCOMES = Outcome.ANSWERED, Outcome.REPLAYED, Outcome.FREE, Outcome.EXACT
 
 
 def entry_of(
@@ -82,7 +85,7 @@ def audit_rows(rows: Sequence[Row]) -> list[tuple[object, ...]]:
     return [
         (
             sequence,
-            datetime.fromtimestamp(entry.at / 10**6, UTC).isoformat(timespec="milliseconds"),
+            _moment(entry),
             entry.user,
             entry.roles,
             entry.outcome.value,
@@ -93,3 +96,14 @@ def audit_rows(rows: Sequence[Row]) -> list[tuple[object, ...]]:
         )
         for sequence, entry in rows
     ]
+
+
+def own_rows(entries: Sequence[Entry]) -> list[tuple[object, ...]]:
+    """Entries as rows of ``OWN_COLUMNS``."""
+    return [
+        (_moment(one), one.outcome.value, Decimal(format_epsilon(one.nano)), one.statement) for one in entries
+    ]
+
+
+def _moment(entry: Entry) -> str:
+    return datetime.fromtimestamp(entry.at / 10**6, UTC).isoformat(timespec="milliseconds")

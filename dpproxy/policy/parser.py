@@ -66,8 +66,8 @@ from dpproxy.values.errors import InvalidParameter, SyntaxRefused
 
 LONGEST_REASON = 1000
 """The most characters of the reason for a reset."""
-_PARTS = ("BEFORE", 2**63 - 1), ("LIMIT", 100_000)
-"""What may follow SHOW PRIVACY AUDIT, each with its largest number."""
+_PARTS = {"BEFORE": (2**63 - 1, {Listing.AUDIT}), "LIMIT": (100_000, {Listing.AUDIT, Listing.HISTORY})}
+"""What may follow SHOW PRIVACY AUDIT, each with its largest number and what has it."""
 
 
 def parse(sql: str) -> Statement:
@@ -241,7 +241,9 @@ def _show(cursor: Cursor) -> Show:
     cursor.expect("privacy", after="SHOW")
     listing = cursor.choose({one.value.lower(): one for one in Listing}, "SHOW PRIVACY")
     table = cursor.table("FOR") if listing is Listing.POLICY and cursor.accept("for") else None
-    before, limit = (_whole(cursor, *one) if listing is Listing.AUDIT else None for one in _PARTS)
+    before, limit = (
+        _whole(cursor, word, most) if listing in of else None for word, (most, of) in _PARTS.items()
+    )
     return Show(listing, table, position, limit, before)
 
 

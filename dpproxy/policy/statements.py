@@ -328,6 +328,7 @@ class Listing(Enum):
     POLICY = "POLICY"
     GRANTS = "GRANTS"
     AUDIT = "AUDIT"
+    HISTORY = "HISTORY"
     VIEWS = "VIEWS"
     TABLES = "TABLES"
     STATUS = "STATUS"
@@ -335,7 +336,7 @@ class Listing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """SHOW PRIVACY ...; ``table`` only with POLICY FOR, ``limit`` and ``before`` only with AUDIT."""
+    """SHOW PRIVACY ...; ``table`` only with POLICY FOR, ``before`` only with AUDIT, ``limit`` also with HISTORY."""
 
     listing: Listing
     table: Name | None = None

@@ -168,14 +168,16 @@ class Service:
 
     def check_user(self, session: Session) -> None:
         """Raise ``ShuttingDown`` where the user was removed since the login, or has lost a role."""
-        if (caller := session.caller) is not None and self.users.is_revoked(caller.user, caller.roles):
+        if (caller := session.caller) is not None and self.users.is_revoked(
+            caller.user, caller.roles, caller.since
+        ):
             raise farewell(is_admitted=True, is_ended=True)
 
     def end_revoked(self) -> None:
         """End the sessions of users that were removed or have lost a role."""
         for client in list(self.clients.values()):
             caller = client.session.caller
-            if caller is not None and self.users.is_revoked(caller.user, caller.roles):
+            if caller is not None and self.users.is_revoked(caller.user, caller.roles, caller.since):
                 client.end()
 
     def cancel(self, request: CancelRequest) -> None:

@@ -8,6 +8,7 @@ import logging
 import secrets
 import traceback
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -38,7 +39,10 @@ class Users(Protocol):
     def roles(self, name: str) -> frozenset[str]:
         """The roles of a user."""
 
-    def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
+    def since(self, name: str) -> datetime | None:
+        """When the user was added; None where that is not known."""
+
+    def is_revoked(self, name: str, roles: frozenset[str], since: datetime | None) -> bool:
         """Whether a user who logged in with these roles was removed, or has lost one. Returns quickly."""
 
 
@@ -170,7 +174,8 @@ class Session:
                 hint="a database is a data source of the server's configuration, usually main",
             )
         roles = yield from work(partial(self._users.roles, user))
-        caller = Caller(user, roles, secrets.token_hex(16), database, self.process)
+        since = yield from work(partial(self._users.since, user))
+        caller = Caller(user, roles, secrets.token_hex(16), database, self.process, since)
         configured = yield from work(partial(self._engines.initial_settings, caller))
         state = State(Transaction(settings_of(self._startup, configured)), send=partial(self.signal, caller))
         self.admit(caller)

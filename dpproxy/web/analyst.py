@@ -24,6 +24,9 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'dp') AND c.relkind 
 ORDER BY c.relname, a.attnum"""
 PAID: Final = """\
 SELECT at, what, epsilon, budget FROM dp.ledger WHERE kind = 'charge' ORDER BY sequence DESC LIMIT 200"""
+HISTORY: Final = "SHOW PRIVACY HISTORY LIMIT 400"
+CUT: Final = "…"
+"""The end of a statement that was too long to be kept whole."""
 BUDGETS: Final = "SELECT * FROM dp.budgets"
 _VALUE = re.compile(r"'((?:[^']|'')*)'")
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
@@ -238,15 +241,19 @@ async def tables_page(_request: Request, login: Login) -> Response:
 
 
 async def history_page(_request: Request, login: Login) -> Response:
-    """What was asked in this session, what was answered in others, and everything that the user has paid for."""
+    """What was asked in this session, what was answered in others by any client, and what the user has paid for."""
     ledger = None if login.is_admin else await login.ask(PAID)
     paid = ledger.records() if isinstance(ledger, Rows) else []
     outcomes = [
         (o, o.result if isinstance(o.result, Refused) else None) for o in reversed(login.outcomes.values())
     ]
     now = {o.statement for o in login.outcomes.values()}
-    earlier = [(sql, at) for sql, at in reversed(login.earlier.items()) if sql not in now]
-    return html("history.html", login, outcomes=outcomes, earlier=earlier, paid=paid)
+    answered = await login.ask(HISTORY)
+    found = answered.records() if isinstance(answered, Rows) else []
+    earlier = {one["statement"] or "": one for one in reversed(found) if one["statement"] not in now}
+    last = sorted(earlier.values(), key=lambda one: one["at"] or "", reverse=True)
+    notices = answered.notices
+    return html("history.html", login, outcomes=outcomes, earlier=last, paid=paid, notices=notices, cut=CUT)
 
 
 def routes(site: Site) -> list[Route]:

@@ -16,10 +16,6 @@ from dpproxy.web.wire import Refused, Rows, Wire
 MOST_OUTCOMES: Final = 40
 MOST_CHARACTERS: Final = 12_000_000
 """Outcomes that a login remembers, and characters in all of their answers."""
-MOST_EARLIER: Final = 100
-LONGEST_EARLIER: Final = 4_000
-MOST_USERS: Final = 500
-"""Questions that are remembered of a user across sessions, their characters, and users whose questions are."""
 MOST_OF_USER: Final = 8
 """Logins of one user; for another, the one unused for longest ends."""
 MOST_AT_ONCE: Final = 32
@@ -68,8 +64,6 @@ class Login:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     """The secret in forms, which other sites cannot read."""
     outcomes: dict[int, Outcome] = field(default_factory=dict, repr=False)
-    earlier: dict[str, datetime] = field(default_factory=dict, repr=False)
-    """Questions that the user was answered here, in this session and in others, with the time of the last answer."""
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     _cancelling: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     _is_drafting: bool = False
@@ -96,15 +90,7 @@ class Login:
             self.outcomes.pop(min(self.outcomes))
         if not is_question(statement):
             await self.look_at_epsilon()
-        elif isinstance(result, Rows) and len(statement) <= LONGEST_EARLIER:
-            self._remember(statement, outcome.at)
         return outcome
-
-    def _remember(self, statement: str, at: datetime) -> None:
-        self.earlier.pop(statement, None)
-        self.earlier[statement] = at
-        if len(self.earlier) > MOST_EARLIER:
-            self.earlier.pop(next(iter(self.earlier)))
 
     async def look_at_epsilon(self) -> None:
         """Find out what a statement has set dp.epsilon to."""
@@ -155,7 +141,6 @@ class Logins:
         self._options = options
         self._clock = clock
         self._logins: dict[str, Login] = {}
-        self._earlier: dict[tuple[str, str], dict[str, datetime]] = {}
         self._trying = Counter[str]()
 
     async def begin(self, user: str, password: str, database: str, address: str) -> Login | Refused:
@@ -181,10 +166,6 @@ class Logins:
         for one in same[: max(0, len(same) - MOST_OF_USER + 1)]:
             await self.end(one)
         self._logins[login.name] = login
-        login.earlier = self._earlier.pop((login.user, login.database), login.earlier)
-        self._earlier[login.user, login.database] = login.earlier
-        if len(self._earlier) > MOST_USERS:
-            self._earlier.pop(next(iter(self._earlier)))
         return login
 
     def find(self, name: str) -> Login | None:

@@ -58,6 +58,7 @@ def test_a_change_counts_at_the_next_lookup(path: Path):
         "users = 3",
         "[users]\nalice = 3",
         '[users.alice]\nroles = ["analyst"]',
+        '[users.alice]\nroles = ["analyst"]\nscram = "SCRAM-SHA-256$4096:c2FsdA==$a:b"\nsince = 2026-01-01',
         '[users.alice]\nroles = "analyst"\nscram = "SCRAM-SHA-256$4096:c2FsdA==$a:b"',
         '[users.alice]\nroles = ["analyst"]\nscram = "SCRAM-SHA-256$4096:c2FsdA==$TOPSECRET:b"',
     ],
@@ -127,22 +128,22 @@ def test_who_is_gone_or_lost_a_role_is_told(path: Path, caplog: pytest.LogCaptur
     had = frozenset({"analyst", "reader"})
     add_user(path, "ann", had, "one of them all")
     add_user(path, "bob", ["analyst"], "two of them all")
-    assert not users.is_revoked("ann", had)
+    assert not users.is_revoked("ann", had, None)
     add_user(path, "ann", [*had, "more"], "one of them all")
-    assert not users.is_revoked("ann", had)
+    assert not users.is_revoked("ann", had, None)
     add_user(path, "ann", ["reader"], "one of them all")
-    assert users.is_revoked("ann", had)
-    assert not users.is_revoked("ann", frozenset({"reader"}))
+    assert users.is_revoked("ann", had, None)
+    assert not users.is_revoked("ann", frozenset({"reader"}), None)
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole.partition('[users."bob"]')[0], encoding="utf-8")
-    assert users.is_revoked("bob", frozenset({"analyst"}))
+    assert users.is_revoked("bob", frozenset({"analyst"}), None)
     path.write_text(
         "[users", encoding="utf-8"
     )  # half written by an editor: nobody comes in, and nobody is sent out
-    assert not users.is_revoked("ann", frozenset({"reader"}))
+    assert not users.is_revoked("ann", frozenset({"reader"}), None)
     assert "open sessions stay as they are" in caplog.text
     path.write_text(whole, encoding="utf-8")
-    assert users.is_revoked("ann", had)
+    assert users.is_revoked("ann", had, None)
 
 
 @pytest.mark.parametrize(
@@ -163,3 +164,17 @@ def test_what_everybody_may_write_is_refused(path: Path):
     path.chmod(0o666)
     with pytest.raises(StartupError, match="everybody may change it"):
         check_private(path, lambda _: None)
+
+
+def test_another_person_of_a_name_is_told_from_the_one_before(path: Path):
+    users, roles = UsersFile(path), frozenset({"analyst"})
+    add_user(path, "ann", roles, "one of them all")
+    since = users.since("ann")
+    assert since is not None
+    assert not users.is_revoked("ann", roles, since)
+    add_user(path, "ann", roles, "one of them all")
+    assert users.is_revoked("ann", roles, since)
+    later = users.since("ann")
+    assert later is not None
+    assert later > since
+    assert users.since("bob") is None

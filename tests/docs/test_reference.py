@@ -107,7 +107,7 @@ def test_the_columns_of_what_can_be_looked_at_are_listed():
     found = {f"dp.{name}": columns for name, columns in relations.OWN.items()}
     found |= {"VERIFY PROTECTED VIEW": verify.COLUMNS, "SHOW PRIVACY VIEWS": listing.COLUMNS}
     found |= {"SHOW PRIVACY AUDIT": records.COLUMNS}
-    for kind in ("BUDGETS", "POLICY", "GRANTS", "USERS", "TABLES", "STATUS"):
+    for kind in ("BUDGETS", "POLICY", "GRANTS", "USERS", "TABLES", "STATUS", "HISTORY"):
         text = f"SHOW PRIVACY {kind}"
         found[text] = administration.prepare(text, ADMIN, Policy()).columns or ()
     found["SUGGEST PRIVACY FOR"] = (

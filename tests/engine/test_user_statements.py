@@ -1,5 +1,6 @@
 """Users over the wire: who may change them, what becomes of sessions and of passwords."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -123,3 +124,39 @@ def test_a_word_hides_no_statement_from_the_audit_log(proxy: Proxy):
 
 def test_psql_is_told_how_passwords_are_hashed(proxy: Proxy):
     assert run(proxy, "ann", "SHOW password_encryption") == [("scram-sha-256",)]
+
+
+def test_a_history_is_of_the_person_and_not_of_the_name(proxy: Proxy):
+    asked = "SELECT count(*) -- mine\n  FROM visits"
+    ledger = "SELECT sequence, what FROM dp.ledger"
+    for _ in range(2):
+        assert run(proxy, "ann", asked)
+    for sql in (f"ALTER USER ann PASSWORD '{PASSWORD}'", "GRANT reader TO ann"):
+        run(proxy, "root", sql)
+    own = run(proxy, "ann", "SHOW PRIVACY HISTORY")
+    assert [(row[1], row[3]) for row in own] == [("replayed", asked), ("answered", asked)]
+    assert len(run(proxy, "ann", "SHOW PRIVACY HISTORY LIMIT 1")) == len(run(proxy, "ann", ledger)) == 1
+    with psycopg.connect(proxy.dsn("ann"), autocommit=True) as before:
+        run(proxy, "root", "DROP USER ann")
+        run(proxy, "root", f"CREATE USER ann IN ROLE analyst PASSWORD '{PASSWORD}'")
+        with pytest.raises(psycopg.errors.AdminShutdown):  # the session of the one who was dropped
+            before.execute("SELECT 1")
+    assert run(proxy, "ann", "SHOW PRIVACY HISTORY") == run(proxy, "ann", ledger) == []
+    assert run(proxy, "ann", "SELECT avg(age) FROM visits")
+    assert [row[3] for row in run(proxy, "ann", "SHOW PRIVACY HISTORY")] == ["SELECT avg(age) FROM visits"]
+    assert [row[0] for row in run(proxy, "ann", ledger)] == [1]
+    assert "HISTORY" not in str(run(proxy, "root", "SHOW PRIVACY AUDIT"))
+
+
+def test_nothing_is_shown_where_nobody_knows_since_when_a_name_is_used(proxy: Proxy):
+    file = proxy.folder / "users.toml"
+    run(proxy, "ann", "SELECT count(*) FROM visits")
+    file.write_text(re.sub(r"since = .*\n", "", file.read_text()))
+    with psycopg.connect(proxy.dsn("ann"), autocommit=True) as ann:
+        heard: list[str] = []
+        ann.add_notice_handler(lambda said: heard.append(str(said.message_primary)))
+        assert ann.execute("SHOW PRIVACY HISTORY").fetchall() == []
+        assert "does not say since when" in heard[0]
+        ann.execute(f"ALTER USER CURRENT_USER PASSWORD '{PASSWORD}'".encode())
+    run(proxy, "ann", "SELECT count(*) FROM visits")
+    assert [row[1] for row in run(proxy, "ann", "SHOW PRIVACY HISTORY")] == ["replayed"]

@@ -20,8 +20,8 @@ def test_every_field_is_in_the_mac():
 def test_long_texts_are_cut():
     assert len(shorten("x" * 10_000)) == LONGEST
     assert (
-        statement_text("SELECT\n  *  FROM t", [1, None, "it"])
-        == "SELECT * FROM t -- $1 = 1 -- $2 = NULL -- $3 = it"
+        statement_text("  SELECT -- all\n  *  FROM t\n", [1, None, "it"])
+        == "SELECT -- all\n  *  FROM t -- $1 = 1 -- $2 = NULL -- $3 = it"
     )
     assert len(statement_text("x" * 10_000, ["y" * 10_000])) == LONGEST
     assert shorten("\ud800") == "?"

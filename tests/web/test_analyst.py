@@ -5,8 +5,10 @@ import io
 import re
 from pathlib import Path
 
+import psycopg
+
 from dpproxy.web.analyst import Described, balance, described, quoted
-from tests.web.pages import BY_WARD, Site, site
+from tests.web.pages import BY_WARD, Browser, Site, page, site
 
 ROW = {
     "budget": "b", "limit_epsilon": "8", "remaining": "7", "user_limit": "2", "user_remaining": "1.5",
@@ -175,3 +177,21 @@ def test_several_questions_are_priced_together(shared: Site):
         f"({BY_WARD} HAVING count(*) > 1; SELECT avg(cost) FROM visits)", price="1"
     )
     assert "2 questions together" in priced.words
+
+
+def test_the_history_is_there_at_the_next_login_and_of_nobody_else(tmp_path: Path):
+    with site(tmp_path) as found:
+        first = found.browser("ann")
+        first.ask("SELECT count(*) -- <b>all</b>\nFROM visits")
+        first.submit("/logout")
+        with psycopg.connect(found.proxy.dsn("ann"), autocommit=True) as other:
+            other.execute("SELECT avg(cost) FROM visits")
+        with page(found.proxy) as port:  # another process of the page
+            again = Browser(port)
+            again.log_in("ann")
+            history = again.open("/history")
+            bob = Browser(port)
+            bob.log_in("bob")
+            assert "FROM visits" not in bob.open("/history").text
+        assert "SELECT avg(cost) FROM visits" in history.text
+        assert "SELECT count(*) -- &lt;b&gt;all&lt;/b&gt;\nFROM visits" in history.text

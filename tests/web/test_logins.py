@@ -190,42 +190,6 @@ def test_a_price_for_each_question(shared: Site):
     asyncio.run(run())
 
 
-def test_questions_are_remembered_across_sessions_of_the_same_user(shared: Site):
-    async def run() -> None:
-        all_of_them = held(shared, Clock())
-        one = await begin(all_of_them)
-        for statement in ("SELECT 1", BY_WARD, "SELECT nothing", "SHOW dp.epsilon", "SELECT 1"):
-            await one.run(statement)
-        await all_of_them.end(one)
-        again, other = await begin(all_of_them), await begin(all_of_them, "bob")
-        assert list(again.earlier) == [BY_WARD, "SELECT 1"]
-        assert not other.earlier
-        assert not again.outcomes
-        outcome = await again.run(BY_WARD)
-        assert outcome.cost == "cost 0"
-        await all_of_them.close()
-
-    asyncio.run(run())
-
-
-def test_few_questions_of_few_users_are_remembered(shared: Site, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(logins, "MOST_EARLIER", 2)
-    monkeypatch.setattr(logins, "MOST_USERS", 1)
-    monkeypatch.setattr(logins, "LONGEST_EARLIER", 12)
-
-    async def run() -> None:
-        all_of_them = held(shared, Clock())
-        one = await begin(all_of_them)
-        for n in (1, 2, 3, 1000):
-            await one.run(f"SELECT {n}  AS x"[: 9 + (n == 1000) * 9])
-        assert list(one.earlier) == ["SELECT 2 ", "SELECT 3 "]
-        await begin(all_of_them, "bob")
-        assert not (await begin(all_of_them)).earlier
-        await all_of_them.close()
-
-    asyncio.run(run())
-
-
 def test_what_an_outcome_cost():
     found = Outcome(1, None, "", Refused("42601", ""))  # type: ignore[arg-type]
     assert found.cost is None
