@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import functions, identifiers, macros
 from dpproxy.pgcatalog.kind_rules import kind_of
-from dpproxy.pgcatalog.pg_roles import role_oids
+from dpproxy.pgcatalog.tables.roles import role_oids
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.sql.quoting import identifier, literal
 from dpproxy.values.errors import UndefinedFunction, UndefinedObject, Unsupported

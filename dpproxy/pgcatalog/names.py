@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keywords import is_reserved
-from dpproxy.pgcatalog.pg_proc import functions
-from dpproxy.pgcatalog.pg_roles import role_oids
-from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, Table, columns
+from dpproxy.pgcatalog.tables.functions import functions
+from dpproxy.pgcatalog.tables.roles import role_oids
+from dpproxy.pgcatalog.tables.types import built_in
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.sql.quoting import quoted
 

@@ -2,39 +2,6 @@
 
 from collections.abc import Iterator
 
-from dpproxy.pgcatalog import (
-    information_applicable_roles,
-    information_catalog_name,
-    information_character_sets,
-    information_columns,
-    information_constraints,
-    information_enabled_roles,
-    information_schemata,
-    information_table_privileges,
-    information_tables,
-    information_views,
-    pg_aggregate,
-    pg_attribute,
-    pg_auth_members,
-    pg_constraint,
-    pg_database,
-    pg_db_role_setting,
-    pg_depend,
-    pg_description,
-    pg_index,
-    pg_language,
-    pg_namespace,
-    pg_proc,
-    pg_rewrite,
-    pg_roles,
-    pg_settings,
-    pg_stat_activity,
-    pg_tables,
-    pg_timezone_names,
-    pg_type,
-    pg_user,
-    pg_views,
-)
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.names import (
@@ -45,42 +12,28 @@ from dpproxy.pgcatalog.names import (
     TYPE_NAMES,
     class_names,
 )
-from dpproxy.pgcatalog.pg_class import pg_class
 from dpproxy.pgcatalog.table import Table, relations, table
+from dpproxy.pgcatalog.tables import (
+    classes,
+    constraints,
+    dependencies,
+    functions,
+    information_schema,
+    roles,
+    server,
+    types,
+)
+from dpproxy.pgcatalog.tables.classes import pg_class
 
 _ANSWERED: tuple[Table, ...] = (
-    pg_aggregate.TABLE,
-    pg_attribute.TABLE,
-    pg_auth_members.TABLE,
-    pg_constraint.TABLE,
-    pg_database.TABLE,
-    pg_db_role_setting.TABLE,
-    pg_depend.TABLE,
-    pg_description.TABLE,
-    pg_index.TABLE,
-    pg_index.VIEW,
-    pg_language.TABLE,
-    pg_namespace.TABLE,
-    pg_proc.TABLE,
-    pg_rewrite.TABLE,
-    pg_roles.TABLE,
-    pg_settings.TABLE,
-    pg_stat_activity.TABLE,
-    pg_tables.TABLE,
-    pg_timezone_names.TABLE,
-    pg_type.TABLE,
-    pg_user.TABLE,
-    pg_views.TABLE,
-    information_tables.TABLE,
-    information_columns.TABLE,
-    information_schemata.TABLE,
-    information_catalog_name.TABLE,
-    information_character_sets.TABLE,
-    information_applicable_roles.TABLE,
-    information_enabled_roles.TABLE,
-    information_table_privileges.TABLE,
-    information_views.TABLE,
-    *information_constraints.TABLES,
+    *classes.TABLES,
+    *constraints.TABLES,
+    *dependencies.TABLES,
+    *functions.TABLES,
+    *information_schema.TABLES,
+    *roles.TABLES,
+    *server.TABLES,
+    *types.TABLES,
 )
 
 _FACTS = ("pg_am", "pg_collation", "pg_opclass", "pg_tablespace")
@@ -115,9 +68,9 @@ INTERNAL: dict[str, Table] = {
         FUNCTION_SIGNATURES,
         SCHEMA_NAMES,
         KEYWORDS,
-        pg_constraint.TEXTS,
-        pg_proc.TEXTS,
-        pg_index.TEXTS,
+        constraints.PG_CONSTRAINT_TEXTS,
+        functions.PG_PROC_TEXTS,
+        constraints.PG_INDEX_TEXTS,
     )
 }
 """Tables that rewritten casts read; no statement can name them."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.pgcatalog.pg_proc import functions
+from dpproxy.pgcatalog.tables.functions import functions
 from tests.clients.conftest import SLOW
 from tests.proxies import Proxy
 

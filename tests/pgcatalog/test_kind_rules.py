@@ -11,7 +11,7 @@ from dpproxy.pgcatalog.kind_rules import (
     note_kind,
     sum_kind,
 )
-from dpproxy.pgcatalog.pg_type import built_in
+from dpproxy.pgcatalog.tables.types import built_in
 from dpproxy.values.pgtypes import (
     DATE,
     FLOAT4,

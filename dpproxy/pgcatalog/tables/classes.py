@@ -1,0 +1,240 @@
+"""Relations and their columns, and comments on them."""
+
+from collections.abc import Iterable, Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.keys import Key, of_tables, with_triggers
+from dpproxy.pgcatalog.table import Row, Table, table
+from dpproxy.pgcatalog.tables.constraints import checks
+from dpproxy.pgcatalog.tables.types import built_in
+from dpproxy.pgcatalog.view import OWNER, CatalogueView
+from dpproxy.policy.dump import domain_text
+from dpproxy.policy.model import Domain, Members
+from dpproxy.sql.quoting import quoted
+from dpproxy.values.pgtypes import ARRAYS, Column
+
+# pg_class: the relations a caller may see, and the catalogue itself.
+
+
+_PG_CLASS_DEFAULTS: dict[str, object] = {
+    "reloftype": 0,
+    "relowner": oids.OWNER,
+    "relfilenode": 0,
+    "reltablespace": 0,
+    "relpages": 0,
+    "reltuples": -1,
+    "relallvisible": 0,
+    "reltoastrelid": 0,
+    "relhasindex": False,
+    "relisshared": False,
+    "relpersistence": "p",
+    "relchecks": 0,
+    "relhasrules": False,
+    "relhastriggers": False,
+    "relhassubclass": False,
+    "relrowsecurity": False,
+    "relforcerowsecurity": False,
+    "relispopulated": True,
+    "relreplident": "n",
+    "relispartition": False,
+    "relrewrite": 0,
+    "relfrozenxid": 0,
+    "relminmxid": 0,
+}
+"""The same for every relation: no statistics, no sizes."""
+
+
+def acl(view: CatalogueView) -> list[str]:
+    """Who may do what with a relation, as aclitems: the owner and the caller may read."""
+    names = [name if name.isalnum() else quoted(name) for name in (OWNER, view.user)]
+    return [f"{name}=r/{OWNER}" for name in dict.fromkeys(names)]
+
+
+def _user_rows(view: CatalogueView) -> Iterator[Row]:
+    indexes = list(of_tables(view))
+    keyed, triggered = {key.table.name for key in indexes}, with_triggers(view)
+    yield from (_of_index(key) for key in indexes)
+    for schema, relation in view.with_schemas():
+        yield _PG_CLASS_DEFAULTS | {
+            "oid": oids.relation_oid(schema, relation.name),
+            "relname": relation.name,
+            "relnamespace": oids.SCHEMAS[schema],
+            "reltype": oids.row_type_oid(schema, relation.name),
+            "relam": oids.HEAP if relation.kind == "r" else 0,
+            "relreplident": "d" if relation.kind == "r" else "n",
+            "relkind": relation.kind,
+            "relhasrules": relation.kind == "v",
+            "relnatts": len(relation.columns),
+            "relacl": acl(view),
+            "relchecks": sum(1 for _ in checks(relation)),
+            "relhasindex": schema == "public" and relation.name in keyed,
+            "relhastriggers": schema == "public" and relation.name in triggered,
+        }
+
+
+def _of_index(key: Key) -> Row:
+    return _PG_CLASS_DEFAULTS | {
+        "oid": key.index_oid,
+        "relname": key.index,
+        "relnamespace": oids.SCHEMAS[key.schema],
+        "reltype": 0,
+        "relam": oids.BTREE,
+        "relkind": "i",
+        "relnatts": len(key.columns),
+    }
+
+
+def _own_rows(tables: Iterable[Table]) -> tuple[Row, ...]:
+    return tuple(
+        _PG_CLASS_DEFAULTS
+        | {
+            "oid": table.oid,
+            "relname": table.name,
+            "relnamespace": oids.SCHEMAS[table.schema],
+            "reltype": 0,
+            "relam": oids.HEAP if table.kind == "r" else 0,
+            "relkind": table.kind,
+            "relnatts": len(table.columns),
+        }
+        for table in tables
+    )
+
+
+def pg_class(others: Iterable[Table]) -> Table:
+    """The table, which lists itself and the other relations of the catalogue."""
+
+    def rows(view: CatalogueView) -> Iterator[Row]:
+        yield from _user_rows(view)
+        yield from own
+
+    made = table("pg_catalog", "pg_class", rows)
+    own = _own_rows((made, *others))
+    return made
+
+
+# pg_attribute: the columns of the relations a caller may see, and of the indexes below their keys.
+
+
+_PG_ATTRIBUTE_DEFAULTS: dict[str, object] = {
+    "attstattarget": -1,
+    "attcacheoff": -1,
+    "attcompression": "",
+    "atthasdef": False,
+    "atthasmissing": False,
+    "attidentity": "",
+    "attgenerated": "",
+    "attisdropped": False,
+    "attislocal": True,
+    "attinhcount": 0,
+}
+
+
+def _pg_attribute_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        oid = oids.relation_oid(schema, relation.name)
+        for number, column in enumerate(relation.columns, 1):
+            yield _row(oid, number, column, not_null=column.not_null)
+    for key in of_tables(view):
+        for number, place in enumerate(key.columns, 1):
+            yield _row(key.index_oid, number, key.table.columns[place - 1], not_null=False)
+
+
+def _row(oid: int, number: int, column: Column, *, not_null: bool) -> Row:
+    stored = built_in()[column.type.oid]
+    return _PG_ATTRIBUTE_DEFAULTS | {
+        "attrelid": oid,
+        "attname": column.name,
+        "atttypid": column.type.oid,
+        "attlen": stored["typlen"],
+        "attnum": number,
+        "attndims": 1 if column.type.oid in ARRAYS else 0,
+        "atttypmod": column.type.modifier,
+        "attbyval": stored["typbyval"],
+        "attalign": stored["typalign"],
+        "attstorage": stored["typstorage"],
+        "attnotnull": not_null,
+        "attcollation": stored["typcollation"],
+    }
+
+
+# pg_tables: the tables a caller may see.
+
+
+def _pg_tables_rows(view: CatalogueView) -> Iterator[Row]:
+    keyed, triggered = {key.table.name for key in of_tables(view)}, with_triggers(view)
+    for schema, relation in view.with_schemas():
+        if relation.kind == "r":
+            yield {
+                "schemaname": schema,
+                "tablename": relation.name,
+                "tableowner": OWNER,
+                "hasindexes": relation.name in keyed,
+                "hasrules": False,
+                "hastriggers": relation.name in triggered,
+                "rowsecurity": False,
+            }
+
+
+# pg_views: the views a caller may see; their text is not shown.
+
+
+def _pg_views_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        if relation.kind == "v":
+            yield {"schemaname": schema, "viewname": relation.name, "viewowner": OWNER}
+
+
+# pg_rewrite: the rule of each view; its definition is not shown.
+
+
+def _pg_rewrite_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        if relation.kind == "v":
+            yield {
+                "oid": oids.rule_oid(schema, relation.name),
+                "rulename": "_RETURN",
+                "ev_class": oids.relation_oid(schema, relation.name),
+                "ev_type": "1",
+                "ev_enabled": "O",
+                "is_instead": True,
+                "ev_qual": "<>",
+            }
+
+
+PG_REWRITE = table("pg_catalog", "pg_rewrite", _pg_rewrite_rows)
+
+
+# pg_description: comments on relations and their columns; of a column, the domain that is declared.
+
+
+_PG_CLASS = 1259
+
+
+def _pg_description_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        of = {"objoid": oids.relation_oid(schema, relation.name), "classoid": _PG_CLASS}
+        if relation.comment is not None:
+            yield {**of, "objsubid": 0, "description": relation.comment}
+        for number, column in enumerate(relation.columns, 1):
+            domain = relation.domains.get(column.name)
+            if domain is not None:
+                yield {**of, "objsubid": number, "description": _words(domain)}
+
+
+MOST_LISTED = 20
+"""Longest list of values in a comment."""
+
+
+def _words(domain: Domain) -> str:
+    if isinstance(domain, Members) and len(domain.values) > MOST_LISTED:
+        return f"DOMAIN IN {len(domain.values)} values"
+    return f"DOMAIN {domain_text(domain)}"
+
+
+TABLES = (
+    table("pg_catalog", "pg_attribute", _pg_attribute_rows),
+    table("pg_catalog", "pg_tables", _pg_tables_rows),
+    table("pg_catalog", "pg_views", _pg_views_rows),
+    PG_REWRITE,
+    table("pg_catalog", "pg_description", _pg_description_rows),
+)

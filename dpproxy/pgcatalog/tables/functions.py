@@ -1,0 +1,152 @@
+"""Functions that statements may call, and their languages."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+
+from dpproxy.aggregates.table import OWN
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.fact_files import facts
+from dpproxy.pgcatalog.table import Row, Table, columns, table
+from dpproxy.pgcatalog.tables.types import built_in
+from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.values.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
+
+# pg_proc: the functions that statements here may call, and those that read and write values of the types.
+
+
+_INTERNAL = 12
+"""pg_language.oid of what is compiled in."""
+_ANY = 2276
+_ORDERED = frozenset({"percentile_cont", "percentile_disc"})
+"""Aggregates with an argument in WITHIN GROUP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function, by the columns of pg_proc."""
+
+    oid: int
+    proname: str
+    prokind: str
+    prorettype: int
+    proargtypes: tuple[int, ...]
+    pronamespace: int = oids.CATALOGUE
+    prolang: int = _INTERNAL
+    provariadic: int = 0
+    proisstrict: bool = False
+    proretset: bool = False
+    provolatile: str = "i"
+    proparallel: str = "s"
+
+    @property
+    def shown_arguments(self) -> str:
+        """The result of pg_get_function_arguments: there are no names and no defaults."""
+        shown = [str(built_in()[oid]["display"]) for oid in self.proargtypes]
+        if self.proname in _ORDERED:
+            return f"{', '.join(shown[:-1])} ORDER BY {shown[-1]}"
+        return ", ".join([*shown[:-1], f"VARIADIC {shown[-1]}"] if self.provariadic else shown)
+
+    @property
+    def shown_result(self) -> str:
+        """The result of pg_get_function_result."""
+        return ("SETOF " if self.proretset else "") + str(built_in()[self.prorettype]["display"])
+
+
+_COLUMNS = tuple(field.name for field in fields(Function))
+
+
+def _own(name: str, kind: str, result: int, argument: int, schema: str = "pg_catalog") -> Function:
+    oid = oids.function_oid(schema, f"{name}({argument})")
+    volatile = "s" if schema == "dp" else "i"
+    return Function(oid, name, kind, result, (argument,), oids.SCHEMAS[schema], provolatile=volatile)
+
+
+@cache
+def functions() -> tuple[Function, ...]:
+    """PostgreSQL's functions, and those of the proxy."""
+    return (
+        *(Function(**{name: row[name] for name in _COLUMNS if name in row}) for row in facts("pg_proc")),
+        _own("median", "a", FLOAT8.oid, FLOAT8.oid),
+        _own("median", "a", FLOAT8.oid, NUMERIC.oid),
+        _own("count_if", "a", INT8.oid, BOOL.oid),
+        *(_own(name, "a", FLOAT8.oid, FLOAT8.oid) for name in OWN),
+        *(_own(name, "f", FLOAT8.oid, _ANY, "dp") for name in ("ci_high", "ci_low", "noise_sd")),
+    )
+
+
+def _pg_proc_rows(_view: CatalogueView) -> Iterator[Row]:
+    for of in functions():
+        kinds = list(of.proargtypes)
+        yield {
+            **{name: getattr(of, name) for name in _COLUMNS},
+            "proowner": oids.OWNER,
+            "procost": 1,
+            "prorows": 1000 if of.proretset else 0,
+            "prosupport": "-",
+            "prosecdef": False,
+            "proleakproof": False,
+            "pronargs": len(kinds),
+            "pronargdefaults": 0,
+            "proargtypes": kinds,
+            "proallargtypes": kinds if of.provariadic else None,
+            "proargmodes": ["i"] * (len(kinds) - 1) + ["v"] if of.provariadic else None,
+            "prosrc": "aggregate_dummy" if of.prokind == "a" else of.proname,
+        }
+
+
+def _texts(_view: CatalogueView) -> Iterator[Row]:
+    for of in functions():
+        yield {
+            "internal_oid": of.oid,
+            "internal_arguments": of.shown_arguments,
+            "internal_result": of.shown_result,
+        }
+
+
+PG_PROC_TEXTS = Table(
+    "internal", "function_texts", 0, columns("internal_oid:oid internal_arguments internal_result"), _texts
+)
+"""pg_get_function_arguments and pg_get_function_result; no client can read it."""
+
+
+# pg_aggregate: the aggregates that statements here may call. ``aggfnoid`` is shown as a number, not as a
+# name.
+
+
+def _pg_aggregate_rows(_view: CatalogueView) -> Iterator[Row]:
+    """PostgreSQL's rows; of the proxy's own aggregates, the kind."""
+    known = {row["aggfnoid"]: {**row} for row in facts("pg_aggregate")}
+    for row in known.values():
+        del row["signature"]  # the key of the file
+    own = {"aggkind": "n", "aggnumdirectargs": 0}
+    for of in functions():
+        if of.prokind == "a":
+            yield known.get(of.oid, {**own, "aggfnoid": of.oid})
+
+
+PG_AGGREGATE = table("pg_catalog", "pg_aggregate", _pg_aggregate_rows)
+
+
+# pg_language: SQL, and that of functions that are compiled in.
+
+
+def _pg_language_rows(_view: CatalogueView) -> Iterator[Row]:
+    for oid, name, trusted in ((12, "internal", False), (14, "sql", True)):
+        yield {
+            "oid": oid,
+            "lanname": name,
+            "lanowner": oids.OWNER,
+            "lanispl": False,
+            "lanpltrusted": trusted,
+            "lanplcallfoid": 0,
+            "laninline": 0,
+            "lanvalidator": 0,
+        }
+
+
+TABLES = (
+    table("pg_catalog", "pg_proc", _pg_proc_rows),
+    PG_AGGREGATE,
+    table("pg_catalog", "pg_language", _pg_language_rows),
+)

@@ -1,0 +1,305 @@
+"""information_schema: relations, columns, constraints and roles that a caller may see."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.keys import Key, keys
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.tables.constraints import checks
+from dpproxy.pgcatalog.tables.types import built_in
+from dpproxy.pgcatalog.view import OWNER, CatalogueView
+from dpproxy.values.pgtypes import (
+    ARRAYS,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    INTEGERS,
+    INTERVAL,
+    NUMERIC,
+    TEXTS,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    SqlType,
+)
+
+# information_schema.tables: the relations a caller may see.
+
+
+def _tables_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        yield {
+            "table_catalog": view.database,
+            "table_schema": schema,
+            "table_name": relation.name,
+            "table_type": "BASE TABLE" if relation.kind == "r" else "VIEW",
+            "is_insertable_into": "NO",
+            "is_typed": "NO",
+        }
+
+
+# information_schema.columns: the columns of the relations a caller may see.
+
+
+_COLUMNS_FIXED: dict[str, object] = {
+    "is_self_referencing": "NO",
+    "is_identity": "NO",
+    "identity_cycle": "NO",
+    "is_generated": "NEVER",
+    "is_updatable": "NO",
+}
+_BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64, FLOAT4.oid: 24, FLOAT8.oid: 53}
+_DATETIME_PRECISION = {
+    DATE.oid: 0,
+    **dict.fromkeys((TIME.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid, INTERVAL.oid), 6),
+}
+
+
+def _numbers(of: SqlType) -> Row:
+    """numeric_precision and its two companions."""
+    if of.oid == NUMERIC.oid:
+        return {"numeric_precision": of.precision, "numeric_precision_radix": 10, "numeric_scale": of.scale}
+    if of.oid in _BITS:
+        scale = 0 if of.oid in INTEGERS else None
+        return {"numeric_precision": _BITS[of.oid], "numeric_precision_radix": 2, "numeric_scale": scale}
+    return {}
+
+
+def _columns_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        for number, column in enumerate(relation.columns, 1):
+            yield _COLUMNS_FIXED | {
+                "table_catalog": view.database,
+                "table_schema": schema,
+                "table_name": relation.name,
+                "column_name": column.name,
+                "ordinal_position": number,
+                "is_nullable": "NO" if column.not_null else "YES",
+                "data_type": "ARRAY" if column.type.oid in ARRAYS else built_in()[column.type.oid]["display"],
+                "character_octet_length": 1 << 30 if column.type.oid in TEXTS else None,
+                **_numbers(column.type),
+                "datetime_precision": _DATETIME_PRECISION.get(column.type.oid),
+                "udt_catalog": view.database,
+                "udt_schema": "pg_catalog",
+                "udt_name": column.type.name,
+                "dtd_identifier": str(number),
+            }
+
+
+# information_schema.views: the views a caller may see, protected ones too; their text is not shown.
+
+
+def _views_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        if relation.kind == "v":
+            yield {
+                "table_catalog": view.database,
+                "table_schema": schema,
+                "table_name": relation.name,
+                "check_option": "NONE",
+                "is_updatable": "NO",
+                "is_insertable_into": "NO",
+                "is_trigger_updatable": "NO",
+                "is_trigger_deletable": "NO",
+                "is_trigger_insertable_into": "NO",
+            }
+
+
+# information_schema.table_privileges: the caller may SELECT what it sees.
+
+
+def _table_privileges_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.with_schemas():
+        yield {
+            "grantor": OWNER,
+            "grantee": view.user,
+            "table_catalog": view.database,
+            "table_schema": schema,
+            "table_name": relation.name,
+            "privilege_type": "SELECT",
+            "is_grantable": "NO",
+            "with_hierarchy": "YES",
+        }
+
+
+# information_schema.schemata: the four schemas.
+
+
+def _schemata_rows(view: CatalogueView) -> Iterator[Row]:
+    for name in oids.SCHEMAS:
+        yield {"catalog_name": view.database, "schema_name": name, "schema_owner": OWNER}
+
+
+# information_schema.information_schema_catalog_name: the name of the data source.
+
+
+def _catalog_name_rows(view: CatalogueView) -> Iterator[Row]:
+    yield {"catalog_name": view.database}
+
+
+# information_schema.character_sets: UTF8 alone.
+
+
+def _character_sets_rows(view: CatalogueView) -> Iterator[Row]:
+    yield {
+        "character_set_name": "UTF8",
+        "character_repertoire": "UCS",
+        "form_of_use": "UTF8",
+        "default_collate_catalog": view.database,
+        "default_collate_schema": "pg_catalog",
+        "default_collate_name": "C",
+    }
+
+
+# information_schema.applicable_roles: the roles that the caller has.
+
+
+def _applicable_roles_rows(view: CatalogueView) -> Iterator[Row]:
+    for name in view.caller_roles:
+        if name != view.user:
+            yield {"grantee": view.user, "role_name": name, "is_grantable": "NO"}
+
+
+# information_schema.enabled_roles: the caller and the roles that the caller has.
+
+
+def _enabled_roles_rows(view: CatalogueView) -> Iterator[Row]:
+    for name in dict.fromkeys((view.user, *view.caller_roles)):
+        yield {"role_name": name}
+
+
+# information_schema's views of constraints: keys, foreign keys, declared domains; NOT NULL is a CHECK
+# there.  PostgreSQL shows them to owners; here everybody who may see a table sees its declarations.
+
+
+_KINDS = {"p": "PRIMARY KEY", "u": "UNIQUE", "f": "FOREIGN KEY"}
+
+
+class _Check(NamedTuple):
+    """A CHECK constraint; ``column`` is None for NOT NULL, which the views do not count as a use of the column."""
+
+    schema: str
+    table: str
+    name: str
+    clause: str
+    column: str | None
+
+
+def _checks(view: CatalogueView) -> Iterator[_Check]:
+    for schema, relation in view.with_schemas():
+        for number, name, plain, _ in checks(relation):
+            clause = plain.removeprefix("CHECK ")
+            yield _Check(schema, relation.name, name, clause, relation.columns[number - 1].name)
+        oid = f"{oids.SCHEMAS[schema]}_{oids.relation_oid(schema, relation.name)}"
+        for number, column in enumerate(relation.columns, 1):
+            if column.not_null and relation.kind == "r":
+                yield _Check(
+                    schema, relation.name, f"{oid}_{number}_not_null", f"{column.name} IS NOT NULL", None
+                )
+
+
+def _name_columns(prefix: str, view: CatalogueView, schema: str, name: str) -> Row:
+    return {f"{prefix}_catalog": view.database, f"{prefix}_schema": schema, f"{prefix}_name": name}
+
+
+def _place(view: CatalogueView, schema: str, relation: str, name: str) -> dict[str, object]:
+    return {
+        **_name_columns("constraint", view, schema, name),
+        **_name_columns("table", view, schema, relation),
+    }
+
+
+_CONSTRAINTS_FIXED = {"is_deferrable": "NO", "initially_deferred": "NO", "enforced": "YES"}
+
+
+def _table_constraints(view: CatalogueView) -> Iterator[Row]:
+    for key in keys(view):
+        place = _place(view, key.schema, key.table.name, key.name)
+        distinct = "YES" if key.kind == "u" else None
+        yield {**_CONSTRAINTS_FIXED, **place, "constraint_type": _KINDS[key.kind], "nulls_distinct": distinct}
+    for one in _checks(view):
+        yield {
+            **_CONSTRAINTS_FIXED,
+            **_place(view, one.schema, one.table, one.name),
+            "constraint_type": "CHECK",
+        }
+
+
+def _check_constraints(view: CatalogueView) -> Iterator[Row]:
+    for one in _checks(view):
+        yield {**_name_columns("constraint", view, one.schema, one.name), "check_clause": one.clause}
+
+
+def _key_column_usage(view: CatalogueView) -> Iterator[Row]:
+    found = list(keys(view))
+    by_index = {key.index: key for key in found if key.kind != "f"}
+    for key in found:
+        place = _place(view, key.schema, key.table.name, key.name)
+        order = by_index[key.index].columns
+        for number, name in enumerate(key.names, 1):
+            referenced = order.index(key.referenced[number - 1]) + 1 if key.target is not None else None
+            yield {
+                **place,
+                "column_name": name,
+                "ordinal_position": number,
+                "position_in_unique_constraint": referenced,
+            }
+
+
+def _referential_constraints(view: CatalogueView) -> Iterator[Row]:
+    for key in keys(view):
+        if key.target is not None:
+            yield {
+                **_name_columns("constraint", view, key.schema, key.name),
+                **_name_columns("unique_constraint", view, key.schema, key.index),
+                "match_option": "NONE",
+                "update_rule": "NO ACTION",
+                "delete_rule": "NO ACTION",
+            }
+
+
+def _constrained_columns(key: Key) -> tuple[str, tuple[str, ...]]:
+    """The table and columns that a key constrains; for a foreign key, those of its target."""
+    if key.target is None:
+        return key.table.name, key.names
+    return key.target.name, tuple(key.target.columns[number - 1].name for number in key.referenced)
+
+
+def _constraint_column_usage(view: CatalogueView) -> Iterator[Row]:
+    for key in keys(view):
+        relation, names = _constrained_columns(key)
+        for name in names:
+            yield {**_place(view, key.schema, relation, key.name), "column_name": name}
+    for one in _checks(view):
+        if one.column is not None:
+            yield {**_place(view, one.schema, one.table, one.name), "column_name": one.column}
+
+
+def _constraint_table_usage(view: CatalogueView) -> Iterator[Row]:
+    for key in keys(view):
+        yield _place(view, key.schema, _constrained_columns(key)[0], key.name)
+
+
+_CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
+_TABLE = "table_catalog table_schema table_name"
+TABLES = (
+    table("information_schema", "tables", _tables_rows),
+    table("information_schema", "columns", _columns_rows),
+    table("information_schema", "views", _views_rows),
+    table("information_schema", "table_privileges", _table_privileges_rows),
+    table("information_schema", "schemata", _schemata_rows),
+    table("information_schema", "information_schema_catalog_name", _catalog_name_rows),
+    table("information_schema", "character_sets", _character_sets_rows),
+    table("information_schema", "applicable_roles", _applicable_roles_rows),
+    table("information_schema", "enabled_roles", _enabled_roles_rows),
+    table("information_schema", "table_constraints", _table_constraints),
+    table("information_schema", "check_constraints", _check_constraints),
+    table("information_schema", "key_column_usage", _key_column_usage),
+    table("information_schema", "referential_constraints", _referential_constraints),
+    table("information_schema", "constraint_column_usage", _constraint_column_usage),
+    table("information_schema", "constraint_table_usage", _constraint_table_usage),
+)
