@@ -6,8 +6,8 @@ the engine's lock on it, so there is one connection and every statement runs on 
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,7 +78,7 @@ class DuckDB:
                 else "damaged, or of another version of DuckDB"
             )
             raise StartupError(f"data source {path} cannot be opened: {cause}") from None
-        self._lock = threading.Lock()
+        self._lock, self._building = threading.Lock(), threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
@@ -88,6 +88,8 @@ class DuckDB:
         if self._prepared is not None:
             _attach(connection, self._prepared)
         connection.execute(f"SET {_ACCESS} = {self._config[_ACCESS]}")
+        self._builder = connection.cursor()  # of all cursors the only one that tells how far it is
+        self._builder.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         connection.execute("SET lock_configuration = true")
         return connection
 
@@ -97,6 +99,7 @@ class DuckDB:
             try:
                 self._connection.execute("SELECT 1")
             except duckdb.Error:
+                self._builder.close()
                 self._connection.close()
                 self._connection = self._connect()
                 self.epoch += 1
@@ -159,17 +162,24 @@ class DuckDB:
 
         Errors: ``Cancelled`` after ``interrupt``, what ``select`` raises; ``Internal`` for everything else.
         """
-        cursor = self._connection.cursor()
-        with self._lock:
-            self._running[session] = cursor
-        try:
-            _check(cancelled)
+        with closing(self._connection.cursor()) as cursor, self._exactly(session, cursor, cancelled):
             if few is not None:
                 return Exact(_table(cursor.execute(sql, dict(parameters)), few))
             relation = cursor.sql(sql, params=dict(parameters)) if parameters else cursor.sql(sql)
             if select is not None:
                 return Exact(_kept(relation.to_arrow_reader(BATCH), select))
             return Exact(relation.to_arrow_table())
+
+    @contextmanager
+    def _exactly(
+        self, session: str, cursor: duckdb.DuckDBPyConnection, cancelled: Callable[[], bool]
+    ) -> Iterator[None]:
+        """Inside the block ``interrupt`` stops the cursor, and whatever goes wrong is told without a row."""
+        with self._lock:
+            self._running[session] = cursor
+        try:
+            _check(cancelled)
+            yield
         except Refusal:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it may quote a row
@@ -180,7 +190,6 @@ class DuckDB:
         finally:
             with self._lock:
                 self._running.pop(session, None)
-            cursor.close()
 
     def build(
         self,
@@ -198,9 +207,17 @@ class DuckDB:
         if sql is None:
             self.run(f"DROP TABLE IF EXISTS {place}", {}, session, few=(), cancelled=cancelled)
             return
-        self.run(f"CREATE TABLE {place} AS {sql}", parameters, session, few=(), cancelled=cancelled)
+        with self._building, self._exactly(session, self._builder, cancelled):
+            self._builder.execute(f"CREATE TABLE {place} AS {sql}", dict(parameters))
         with suppress(Internal):  # it is in the log that is written ahead
             self.run(f'CHECKPOINT "{PREPARED}"', {}, session, few=())
+
+    def progress(self, session: str) -> float | None:
+        """Which part is done of the table that a session builds, as the engine estimates it; None where it does not."""
+        with self._lock:
+            cursor = self._running.get(session)
+            percent = -1.0 if cursor is None else cursor.query_progress()
+        return None if percent < 0 else percent / 100
 
     def load(self, name: str, path: Path, sql: str) -> None:
         """Make a prepared table of the rows of a statement over a file of ours. Raises ``Internal``.
@@ -304,6 +321,7 @@ class DuckDB:
 
     def close(self) -> None:
         """Give the file back."""
+        self._builder.close()
         self._connection.close()
 
 

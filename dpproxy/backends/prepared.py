@@ -137,7 +137,7 @@ class PreparedTables:
         watch = threading.Timer(SLOW, self._progress, (f'preparing table "{table.table}"',))
         watch.start()
         try:
-            with self._jobs.job("table", table.table):
+            with self._jobs.job("table", table.table, lambda: self._backend.progress(SESSION)):
                 self._make(table)
             made = True
         finally:

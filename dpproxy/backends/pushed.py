@@ -204,6 +204,9 @@ class Pushed:
             self._kept.know(name, query)
             self._kept.build(name, session, cancelled)
 
+    def progress(self, session: str) -> None:
+        """The server does not say."""
+
     def run_public(self, query: nodes.Query, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""
         known = self._public(query)

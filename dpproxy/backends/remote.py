@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -186,6 +186,16 @@ class Remote:
             with self._lock:
                 if self._running.get(session) is call:
                     del self._running[session]
+
+    def progress(self, session: str) -> float | None:
+        """Which part is done of the table that a session builds, as its engine estimates it; None where it does not."""
+        with self._lock:
+            call = self._running.get(session)
+        share = None
+        if call is not None:
+            with suppress(Refusal):
+                share, _ = self._ask("progress", (call.number,))
+        return None if share is None else float(share)
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""

@@ -82,6 +82,9 @@ class Source(Protocol):
     def run_portions(self, query: nodes.Query, portion: int, session: str) -> Generator[pa.Table]:
         """Rows of a statement over public tables and views, in the engine's types, so many as they are taken."""
 
+    def progress(self, session: str) -> float | None:
+        """Which part is done of the table that a session builds; None where the engine does not know."""
+
     def interrupt(self, session: str) -> None:
         """Stop what a session runs."""
 

@@ -53,6 +53,7 @@ class Worker:
             "unload": self._unload,
             "schema": self._schema,
             "prepared_names": self._prepared_names,
+            "progress": self._progress,
         }
 
     def serve(self, lane: Channel) -> None:
@@ -168,6 +169,9 @@ class Worker:
 
     def _schema(self, _: Channel, __: int) -> Reply:
         return self._backend.schema(), None
+
+    def _progress(self, _: Channel, __: int, of: int) -> Reply:
+        return self._backend.progress(str(of)), None
 
     def _prepared_names(self, _: Channel, __: int) -> Reply:
         return sorted(self._backend.prepared_names()), None

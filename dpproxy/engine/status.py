@@ -34,5 +34,6 @@ def rows(
         yield "tables", "prepared", "not kept: statements bound rows one by one", None, None
     now = time.monotonic()
     for job in jobs.all():
-        done = None if job.share is None else Decimal(round(100 * job.share))
+        share = job.look()
+        done = None if share is None else Decimal(round(100 * share))
         yield job.kind, job.name, "under way", done, Decimal(f"{now - job.began:.1f}")

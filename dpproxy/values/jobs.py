@@ -2,23 +2,25 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+Look = Callable[[], float | None]
 
 
 @dataclass(slots=True)
 class Job:
-    """One job; ``share`` is the part that is done, None where nobody knows."""
+    """One job; ``look`` is asked which part is done, None where nobody knows."""
 
     kind: str
     name: str
     began: float = field(default_factory=time.monotonic)
-    share: float | None = None
+    look: Look = lambda: None
 
     def move(self, share: float) -> None:
         """Say which part is done."""
-        self.share = share
+        self.look = lambda: share
 
 
 class Jobs:
@@ -29,9 +31,9 @@ class Jobs:
         self._jobs: list[Job] = []
 
     @contextmanager
-    def job(self, kind: str, name: str) -> Iterator[Job]:
+    def job(self, kind: str, name: str, look: Look = lambda: None) -> Iterator[Job]:
         """A job that lasts as long as the block."""
-        job = Job(kind, name)
+        job = Job(kind, name, look=look)
         with self._lock:
             self._jobs.append(job)
         try:

@@ -242,3 +242,22 @@ def test_stopped_statements_leave_no_thread_and_no_file(file: Path):
     assert held() == running
     remote.close()
     assert held() == before
+
+
+def test_a_table_that_is_built_says_how_far_it_is(tmp_path: Path):
+    path = tmp_path / "data.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT i FROM range(400000) AS r(i)")
+    remote = Remote(path, threads=1, prepared=tmp_path / "prepared.duckdb")
+    slow = words("SELECT sha256(CAST(i AS VARCHAR)) AS h FROM t")
+    with ThreadPoolExecutor(1) as executor:
+        built, seen = executor.submit(remote.build, "w1", slow, {}, "prepare", lambda: False), []
+        while not built.done():
+            seen.append(remote.progress("prepare"))
+        built.result()
+    shares = [share for share in seen if share is not None]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] <= shares[-1] <= 1
+    assert shares[-1] > 0
+    assert remote.progress("prepare") is None
+    remote.close()

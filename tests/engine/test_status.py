@@ -6,6 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from dpproxy.values.jobs import Look
 from tests.proxies import Proxy, serving, write_home
 from tests.web.pages import DDL, POLICY
 
@@ -53,9 +54,9 @@ def test_a_build_and_a_table_are_jobs(proxy: Proxy, monkeypatch: pytest.MonkeyPa
     jobs, seen = proxy.engine._jobs, set()
     begun = jobs.job
 
-    def job(kind: str, name: str) -> object:
+    def job(kind: str, name: str, look: Look = lambda: None) -> object:
         seen.add((kind, name))
-        return begun(kind, name)
+        return begun(kind, name, look)
 
     monkeypatch.setattr(jobs, "job", job)
     with psycopg.connect(proxy.dsn("root"), autocommit=True) as root:
