@@ -340,6 +340,8 @@ class Part:
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
     selection: Selection | None = None
     """Decides which groups are shown, where keys are not public: by the last column of the exact stage."""
+    concentrated: bool = False
+    """Its loss is bounded as rho alone: it is several draws whose squares add up to it."""
     blocks: tuple[str, ...] = ()
     """The blocks of people that it is about, and no others; none for everybody."""
     most: int = 0

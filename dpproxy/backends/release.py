@@ -6,7 +6,7 @@ values, since what the engine does around a statement takes longer than to answe
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from functools import lru_cache
 from itertools import product
@@ -36,6 +36,21 @@ ANSWERS = 512
 """Answers of few rows that are kept: a dashboard asks for the same again and again."""
 MEMORY = "1GB"
 """For the statements over released values of all sessions together."""
+
+
+class Histograms:
+    """What one statement draws several parts from, by exact stage and the values that it took; read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[Hashable, Exact[pa.Table]] = {}
+
+    def of(self, key: Hashable | None, run: Callable[[], Exact[pa.Table]]) -> Exact[pa.Table]:
+        """What ``run`` gives; where it has a key, what it gave before."""
+        if key is None:
+            return run()
+        if key not in self._read:
+            self._read[key] = run()
+        return self._read[key]
 
 
 class Release:

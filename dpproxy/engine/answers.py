@@ -343,7 +343,9 @@ class Answers:
                 released = self._release.draw(part, run(select=self._release.selector(part)))
             else:
                 few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
-                released = self._release.draw(part, run(few=few))
+                again = part.mechanism is None and sum(p.query == part.query for p in plan.parts) > 1
+                key = (part.query, question.values) if again else None
+                released = self._release.draw(part, execution.histograms.of(key, partial(run, few=few)))
         of = described(part, question.values, plan.data_version)
         until = self._deadlines.seen_from(plan, execution.start)
         self._deadlines.hide(reservation.sequence, until)

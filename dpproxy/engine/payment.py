@@ -93,7 +93,7 @@ def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:
         release=key,
         label=plan.label,
         delta=part.delta,
-        concentrated=plan.payer.concentrated and isinstance(part.mechanism, Gaussian),
+        concentrated=plan.payer.concentrated and (part.concentrated or isinstance(part.mechanism, Gaussian)),
     )
 
 

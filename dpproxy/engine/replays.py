@@ -8,6 +8,7 @@ import pyarrow as pa
 from dpproxy.accounting.model import Account, Cost, Reservation, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.algebra.plan import Caller, Drawn, Notice, Part, Plan, Summed
+from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.questions import Question, noise_ratio
@@ -53,6 +54,8 @@ class Execution:
     """Charges whose noise is not drawn yet, by the keys of the releases."""
     accepted: set[str] = field(default_factory=set)
     """The SQL of exact stages that the data source has checked and accepted."""
+    histograms: Histograms = field(default_factory=Histograms, repr=False)
+    """What several parts are drawn from."""
     start: float = field(default_factory=start_time)
     on_charge: Callable[[Reservation | None], object] = lambda _: None
     """Called after each group of parts is charged, before they run, with the last reservation if there is one."""

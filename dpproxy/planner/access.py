@@ -74,6 +74,8 @@ class Context:
     """The protected views that are built, and the relations beside them, by name."""
     check: Callable[[nodes.Query, Sequence[PreparedTable]], None] = no_check
     """Refuses an exact stage that the data source cannot run."""
+    apart: bool = False
+    """Several quantiles of one argument are drawn one by one."""
     longest_work: float = LONGEST_WORK
     """Seconds that the rows of one unit may take at their worst."""
     epoch: Callable[[], int] = lambda: 0

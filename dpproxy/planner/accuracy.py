@@ -45,6 +45,25 @@ def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | No
     if isinstance(most, PublicPlan) or most.free:
         return most
     cap = _most(context, most)
+    if not any(" quantiles=" in part.noise for part in most.parts):
+        return _solved(context, target, plan_at, cap, rows)
+    found: list[Plan] = []
+    for way in (
+        replace(context, apart=True),
+        context,
+    ):  # what is stated of several quantiles together may be more
+        try:
+            found.append(_solved(way, target, plan_at, cap, rows))
+        except InvalidParameter:
+            if way is context and not found:
+                raise
+    return min(found, key=lambda plan: plan.loss.nano)
+
+
+def _solved(
+    context: Context, target: Target, plan_at: PlanAt, cap: Fraction, rows: Callable[[], int | None]
+) -> Plan:
+    """The plan at the least epsilon. Raises ``InvalidParameter`` where that is above the cap."""
     plan = _at(context, plan_at, cap)
     search = _Search(target, context, plan_at, _count(plan, target, context, rows))
     least = search.worst(cap)

@@ -267,8 +267,8 @@ class _Block:
         within = bounded(
             self.select, ordered, intervals=self.top and session.intervals(self.planning.context.settings)
         )
-        for node, call, of in draws.calls(ordered, within):
-            numbers += [number for number in of if number not in numbers]
+        for node, call, number in draws.calls(ordered, within):
+            numbers += [number] if number not in numbers else []
             calls[node] = call
         for node in (n for n in self.refined if n not in believed):
             part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))

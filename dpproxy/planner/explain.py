@@ -1,9 +1,10 @@
 """EXPLAIN (PRIVACY): what a statement would cost and how wrong its answer would be, from the policy alone."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from textwrap import wrap
 
 from sqlglot.errors import TokenError
@@ -197,7 +198,7 @@ def _said(plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Dr
             lines.append(f"Answered{title}: from {_stored(stored[index])}, whose error is told below")
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
-    lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
+    lines += _columns(plan.outputs, confidence)
     return [*lines, *(f"Told: {notice.message}. {notice.detail or ''}".rstrip() for notice in plan.notices)]
 
 
@@ -280,9 +281,8 @@ def _mechanism(part: Part) -> str:
     if part.mechanism is None and part.discovered:
         return "selection of keys, nothing else"
     if part.mechanism is None:
-        return (
-            f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}{f' ({part.why})' if part.why else ''}"
-        )
+        words = f"exponential, {part.box}" if part.noise.startswith("exponential ") else part.noise
+        return f"{words}, at epsilon {float(part.loss.epsilon):.9g}{f' ({part.why})' if part.why else ''}"
     name = type(part.mechanism).__name__.lower()
     words = f"joint {name}, {part.measures} measures in one draw" if part.measures > 1 else name
     if isinstance(part.mechanism, Gaussian):
@@ -295,6 +295,19 @@ def _mechanism(part: Part) -> str:
     return f"{words} ({part.why})" if part.why else words
 
 
+def _columns(outputs: Sequence[Output], confidence: Fraction) -> list[str]:
+    """A line for each column; neighbours that have no error of their own share one."""
+    lines: list[str] = []
+    for noisy, each in groupby(outputs, lambda o: o.error is not None or o.accuracy is not None):
+        if noisy:
+            lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in each]
+            continue
+        names = [output.column.name for output in each]
+        kind = "a key, or" if len(names) == 1 else "keys, or"
+        lines.append(f"  {', '.join(names)}: {kind} computed from keys and released values")
+    return lines
+
+
 def _error(output: Output, confidence: Fraction) -> str:
     error, accuracy = output.error, output.accuracy
     percent = f"{float(confidence) * 100:g} %"
@@ -302,7 +315,7 @@ def _error(output: Output, confidence: Fraction) -> str:
         half = "that differs by row" if accuracy.half is None else f"{accuracy.half:.6g}"
         return f"computed from released values, {accuracy.words or f'{percent} half-width {half}'}"
     if error is None:
-        return "a key, or computed from keys and released values"
+        raise AssertionError("a column without noise")
     if error.formula is not None and error.sensitivity == ANY:
         return f"{error.aggregate}, {error.formula}"
     if error.noise_sd is None or error.half_width is None:

@@ -1,14 +1,14 @@
 """Order statistics of one grouping set: each a part of its own, several quantiles of one argument one together.
 
-Bounds that are asked for are parts too: a quantile aimed so many rows lower and one so many rows higher that they are
-beyond it with the confidence that is asked. Of a minimum it is the higher one, of a maximum the lower one: the other
-bound is the declared one.
+Bounds that are asked for are drawn beside them in the same part, from the same histogram: a quantile aimed so many rows
+lower and one so many rows higher that they are beyond it with the confidence that is asked. Of a minimum it is the
+higher one, of a maximum the lower one: the other bound is the declared one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import isqrt, lcm
 
 from sqlglot import exp
 
@@ -25,7 +25,7 @@ from dpproxy.planner.exact import exact_sql, measured
 from dpproxy.planner.grouping import Keys
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, own_nodes
-from dpproxy.planner.release import quantile_sql
+from dpproxy.planner.release import drawn_by, quantile_sql
 from dpproxy.planner.released import Call
 from udfs.mechanisms.quantile import LARGEST_DENOMINATOR as FINEST
 from udfs.mechanisms.quantile import Quantile
@@ -48,7 +48,12 @@ class Family:
     @property
     def first(self) -> OrderStatistic:
         """Any of them: all have the same argument."""
-        return next(s for calls in self.calls.values() for s in calls.values())
+        return self.statistics[0]
+
+    @property
+    def statistics(self) -> list[OrderStatistic]:
+        """One of each fraction."""
+        return [next(iter(calls.values())) for calls in self.calls.values()]
 
     @property
     def levels(self) -> int:
@@ -65,28 +70,37 @@ class Family:
             0, self.first.last, tuple(int(f * denominator) for f in fractions), denominator, 1, nano
         )
 
+    def bounds(self, within: Set[exp.Expr]) -> list[tuple[int, bool]]:
+        """The bounds that are drawn: of which fraction, by its place, and whether it is the upper one."""
+        places = [n for n, calls in enumerate(self.calls.values()) if within & calls.keys()]
+        return [
+            (n, above) for n in places for above in (False, True) if not self.statistics[n].ends_at(above)
+        ]
 
-def beside(statistic: OrderStatistic, nano: int, confidence: Fraction, *, above: bool) -> Quantile | None:
-    """The draw of a bound on a statistic; None where it is the declared one."""
-    if statistic.is_extreme and above is bool(statistic.numerator):
-        return None
+
+def beside(statistic: OrderStatistic, nano: int, confidence: Fraction, *, above: bool) -> Quantile:
+    """The draw of a bound on a statistic."""
     if statistic.is_extreme:  # a quantile that is no farther out
         numerator = 1 if above else FINEST - 1
         return Quantile(0, statistic.last, numerator, FINEST, 1, nano).beside(confidence, above=above)
     return statistic.mechanism(nano).beside(1 - (1 - confidence) / 2, above=above)
 
 
-def families(asked: Mapping[exp.Expr, OrderStatistic], within: Set[exp.Expr]) -> list[Family]:
-    """Which order statistics are released together; those ``within`` bounds alone, as these are."""
+def families(asked: Mapping[exp.Expr, OrderStatistic], *, apart: bool = False) -> list[Family]:
+    """Which order statistics are released together; none where they are to be ``apart``."""
     found: dict[object, dict[Fraction, dict[exp.Expr, OrderStatistic]]] = {}
     for node, statistic in asked.items():
-        key = node if statistic.is_extreme or node in within else (duck.text(statistic.cell), statistic.last)
+        key = node if statistic.is_extreme else (duck.text(statistic.cell), statistic.last)
         of = found.setdefault(key, {})
         of.setdefault(Fraction(statistic.numerator, statistic.denominator), {})[node] = statistic
     result: list[Family] = []
     for calls in found.values():
         ordered = dict(sorted(calls.items()))
-        if len(ordered) >= LEAST_TOGETHER and lcm(*(f.denominator for f in ordered)) <= LARGEST_DENOMINATOR:
+        if (
+            len(ordered) >= LEAST_TOGETHER
+            and not apart
+            and lcm(*(f.denominator for f in ordered)) <= LARGEST_DENOMINATOR
+        ):
             result.append(Family(ordered))
         else:
             result += [Family({fraction: nodes_}) for fraction, nodes_ in ordered.items()]
@@ -119,58 +133,64 @@ class Draws:
 
     def calls(
         self, asked: Mapping[exp.Expr, OrderStatistic], within: Set[exp.Expr]
-    ) -> Iterator[tuple[exp.Expr, Call, Sequence[int]]]:
-        """Each call, with the numbers of the parts that its columns are of."""
-        for family in families(asked, within):
+    ) -> Iterator[tuple[exp.Expr, Call, int]]:
+        """Each call, with the number of the part that its columns are of; those ``within`` bounds have these."""
+        for family in families(asked, apart=self.planning.context.apart):
             if self.keys.discovered:
                 raise refuse_order(family.first.name, position(self.select))
-            mechanism = family.mechanism(self._nano(family.levels))
-            number = self._part(family.first, mechanism)
+            bounds = family.bounds(within)
+            drawn = self._mechanisms(family, bounds)
+            number = self._part(family.first, drawn)
+            columns = [duck.column(f"m{n}", f"r{number}") for n in range(len(family.calls) + len(bounds))]
+            ends = dict(zip(bounds, columns[len(family.calls) :], strict=True))
             for place, calls in enumerate(family.calls.values()):
-                statistic = next(iter(calls.values()))
-                ends, numbers = self._ends(statistic) if within & calls.keys() else ((), [])
-                columns = (duck.column(f"m{place}", f"r{number}"), *ends)
-                noise = _noise(mechanism, place, self.rows.most)
+                statistic, noise = family.statistics[place], _noise(drawn[0], place, self.rows.most)
+                shown: tuple[nodes.Expr, ...] = (columns[place],)
+                if within & calls.keys():
+                    declared = ((False, 0), (True, statistic.last))
+                    shown += tuple(ends.get((place, above), duck.integer(end)) for above, end in declared)
                 for node, each in calls.items():
-                    yield node, Call(each, columns, noise), [number, *numbers]
+                    yield node, Call(each, shown, noise), number
 
-    def _ends(self, statistic: OrderStatistic) -> tuple[tuple[nodes.Expr, ...], list[int]]:
-        """Columns of the lower and the upper bound, and the parts that they are of: one of its own for each."""
-        columns: list[nodes.Expr] = []
-        numbers: list[int] = []
-        for above, declared in ((False, 0), (True, statistic.last)):
-            mechanism = beside(statistic, self._nano(), self.confidence, above=above)
-            if mechanism is None:
-                columns.append(duck.integer(declared))
-            else:
-                numbers.append(self._part(statistic, mechanism))
-                columns.append(duck.column("m0", f"r{numbers[-1]}"))
-        return tuple(columns), numbers
+    def _mechanisms(self, family: Family, bounds: Sequence[tuple[int, bool]]) -> list[Ranked]:
+        """The draw of the statistics, and one of each bound: all pay as much as one part of the statement does.
 
-    def _nano(self, levels: int = 1) -> int:
-        """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
-        loss, most = self.planning.share(), self.rows.most
-        if loss.nano // most // levels < LEAST_NANO:
-            raise too_small(loss, most, most * levels)
-        return loss.nano // most
+        One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are. Each draw that a
+        row is in has an equal share: of the loss, or of its square where losses add up as rho.
+        """
+        loss, most, levels = self.planning.share(), self.rows.most, family.levels
+        whole, draws = loss.nano // most, levels + len(bounds)
+        each = whole // draws
+        if self.planning.concentrated:
+            each = isqrt(whole**2 // (levels**2 + len(bounds)))
+        if each < LEAST_NANO:
+            raise too_small(loss, most, most * draws)
+        sides = [
+            beside(family.statistics[place], each, self.confidence, above=above) for place, above in bounds
+        ]
+        return [family.mechanism(each * levels if bounds else whole), *sides]
 
-    def _part(self, statistic: OrderStatistic, mechanism: Ranked) -> int:
-        cells = measured([statistic.cell, duck.call("count", nodes.Star())])
-        exact = exact_sql(self.rows, self.keys.listed, cells, None, statistic.cell)
+    def _part(self, statistic: OrderStatistic, mechanisms: Sequence[Ranked]) -> int:
+        counted = measured([statistic.cell, duck.call("count", nodes.Star())])
+        exact = exact_sql(self.rows, self.keys.listed, counted, None, statistic.cell)
         vacuous = never_holds(self.select) or not self.keys.count
-        words = _words(mechanism)
+        words, is_rho = [_words(m) for m in mechanisms], self.planning.concentrated and len(mechanisms) > 1
+        draws = zip(words, mechanisms, strict=True)
+        cells = f"cells={statistic.last + 1}"
+        noise = ", ".join(f"{w.replace(' ', '=', 1)} {cells} nano={m.nano}" for w, m in draws)
         return self.add(
             Part(
                 query=exact.query,
                 truncated=1 in exact.parameters,
-                release=quantile_sql(len(self.keys.by_node), mechanism, vacuous=vacuous),
+                release=quantile_sql(len(self.keys.by_node), mechanisms, vacuous=vacuous),
                 keys=self.keys.sets,
-                measures=len(mechanism.numerators) if isinstance(mechanism, Quantiles) else 1,
-                box=f"{words} of 0..{mechanism.high}",
-                noise=f"exponential {words.replace(' ', '=', 1)} cells={mechanism.high + 1} nano={mechanism.nano}",
+                measures=sum(map(drawn_by, mechanisms)),
+                box=f"{', '.join(words)} of 0..{statistic.last}{' by rho' if is_rho else ''}",
+                noise=f"exponential {noise}",
                 loss=self.planning.share(),
                 factor=self.rows.most,
                 inputs=self.planning.inputs_of(exact.parameters),
+                concentrated=is_rho,
                 vacuous=vacuous,
             )
         )

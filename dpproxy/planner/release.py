@@ -9,32 +9,40 @@ from udfs.mechanisms.quantiles import Quantiles
 from udfs.privacy import NANO
 
 
-def quantile_sql(keys: int, mechanism: Quantile | Quantiles, *, vacuous: bool) -> str:
-    """The release stage of order statistics: one draw for each declared key, from the histogram of its cells."""
+def drawn_by(mechanism: Quantile | Quantiles) -> int:
+    """How many numbers it draws."""
+    return len(mechanism.numerators) if isinstance(mechanism, Quantiles) else 1
+
+
+def quantile_sql(keys: int, mechanisms: Sequence[Quantile | Quantiles], *, vacuous: bool) -> str:
+    """The release stage of order statistics: each drawn for each declared key, all from the histogram of its cells."""
     names = "".join(f", k.k{i}" for i in range(keys))
-    numerators = mechanism.numerators if isinstance(mechanism, Quantiles) else (mechanism.numerator,)
     if vacuous:
-        zeros = ", ".join("0" for _ in numerators)
+        zeros = ", ".join("0" for _ in range(sum(map(drawn_by, mechanisms))))
         return f"SELECT k.o{names}, CAST([{zeros}] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
     match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys)) or "TRUE"
-    lists = [
+    histogram = ", ".join(
         f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])"
         for i in (0, 1)
-    ]
+    )
+    drawn = [_quantile(mechanism, histogram) for mechanism in mechanisms]
+    whole = drawn[0] if len(drawn) == 1 else f"flatten([{', '.join(drawn)}])"
+    source = f"FROM keys AS k LEFT JOIN exact AS e ON {match} GROUP BY k.o{names}"
+    return f"SELECT k.o{names}, {whole} AS v {source}"
+
+
+def _quantile(mechanism: Quantile | Quantiles, histogram: str) -> str:
+    """The list of what one mechanism draws."""
     ends = f"{mechanism.rows}, {_loss(mechanism.nano)})"
-    bounds = f"{mechanism.low}, {mechanism.high}"
+    drawn = f"{histogram}, {mechanism.low}, {mechanism.high}"
     if isinstance(mechanism, Quantiles) or mechanism.moved:
+        numerators = mechanism.numerators if isinstance(mechanism, Quantiles) else (mechanism.numerator,)
         off = mechanism.off if isinstance(mechanism, Quantiles) else mechanism.moved
         listed = ", ".join(map(str, numerators))
-        asked = f"{bounds}, CAST([{listed}] AS HUGEINT[]), {mechanism.denominator}, {off}"
-        drawn = f"dp_quantiles({lists[0]}, {lists[1]}, {asked}, {ends}"
-    elif mechanism.inside:
-        drawn = f"[dp_extreme({lists[0]}, {lists[1]}, {bounds}, {mechanism.numerator}, {ends}]"
-    else:
-        of = f"{mechanism.numerator}, {mechanism.denominator}"
-        drawn = f"[dp_quantile({lists[0]}, {lists[1]}, {bounds}, {of}, {ends}]"
-    source = f"FROM keys AS k LEFT JOIN exact AS e ON {match} GROUP BY k.o{names}"
-    return f"SELECT k.o{names}, {drawn} AS v {source}"
+        return f"dp_quantiles({drawn}, CAST([{listed}] AS HUGEINT[]), {mechanism.denominator}, {off}, {ends}"
+    if mechanism.inside:
+        return f"[dp_extreme({drawn}, {mechanism.numerator}, {ends}]"
+    return f"[dp_quantile({drawn}, {mechanism.numerator}, {mechanism.denominator}, {ends}]"
 
 
 def _loss(nano: int) -> str:

@@ -151,6 +151,17 @@ def test_of_ranks_a_share_is_met(world: World):
     assert caught.value.hint == "SET dp.target_error = '5 %';"
 
 
+@pytest.mark.parametrize("many", [5, 9, 31])
+def test_several_quantiles_are_drawn_as_is_cheaper(world: World, many: int):
+    """Together or one by one: what is stated of them together is more for some numbers of them."""
+    listed = ", ".join(
+        f"percentile_cont({n / (many + 1):.3f}) WITHIN GROUP (ORDER BY x)" for n in range(1, many + 1)
+    )
+    found = plan(world, f"SELECT {listed} FROM t", "20 % for groups of at least 20000")
+    is_joint = len(found.parts) == 1
+    assert is_joint == (many == 31)
+
+
 def test_a_share_is_of_the_group(world: World):
     one, groups, given = (
         plan(world, sql, error)

@@ -195,6 +195,17 @@ def test_json_holds_the_same(world: World):
     assert told["answer"] == plan.answer
 
 
+def test_bounds_take_a_line_for_all_of_them(world: World):
+    """A screen has some 24 lines: of five columns with their bounds each is told."""
+    listed = ", ".join(f"percentile_cont(0.{n}) WITHIN GROUP (ORDER BY age) AS p{n}" for n in (1, 3, 5, 7, 9))
+    lines = explain_text(
+        plan_of(world, f"SELECT {listed} FROM people", {"dp.intervals": "columns"}), CONFIDENCE
+    )
+    assert lines[-2].startswith("  p1_ci_low, p1_ci_high, p3_ci_low")
+    assert lines[-1].endswith("p9_ci_high: keys, or computed from keys and released values")
+    assert len(lines) <= 24
+
+
 def test_several_parts_are_told_one_by_one(world: World):
     plan = plan_of(world, "SELECT ward, max(hours), count(*) FROM visits GROUP BY ward", {"dp.epsilon": "2"})
     lines = explain_text(plan, CONFIDENCE)
@@ -202,7 +213,7 @@ def test_several_parts_are_told_one_by_one(world: World):
         "Price: epsilon 2",
         "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit (least",
         "Keys r0: 3 declared, all answered",
-        "Mechanism r1: exponential quantile=1/1 cells=25 nano=166666666, at epsilon 1",
+        "Mechanism r1: exponential, quantile 1/1 of 0..24, at epsilon 1",
         "Keys r1: 3 declared, all answered",
     ]
     assert [p["epsilon"] for p in json.loads(explain_json(plan, CONFIDENCE))["parts"]] == [1 / 6, 1 / 6]

@@ -1,11 +1,13 @@
 """Order statistics as parts: which are released together, what each pays, and the bounds that are released beside."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import duckdb
 import pytest
 
 from dpproxy.algebra.plan import Plan
+from dpproxy.policy.model import Accountant, Ceiling
 from dpproxy.values.errors import InvalidParameter
 from tests.golden.world import World, plan_of
 
@@ -74,38 +76,64 @@ def test_errors_are_those_of_the_joint_draw(world: World):
 @pytest.mark.parametrize(
     ("listed", "settings", "beside"),
     [
-        ("median(age)", COLUMNS, ["", "-", "+"]),
-        ("dp.ci_low(median(age))", {}, ["", "-", "+"]),
-        ("median(age)", {}, [""]),
-        ("median(age) + 1", COLUMNS, [""]),
-        ("min(age)", COLUMNS, ["", "+"]),
-        ("max(age)", COLUMNS, ["", "-"]),
-        (THREE, COLUMNS, ["", "-", "+"] * 3),
-        (f"dp.ci_high(median(age)), {THREE}", {}, ["", "-", "+", "", ""]),
-        ("median(age), max(pay)", COLUMNS, ["", "-", "+", "", "-"]),
+        ("median(age)", COLUMNS, [["", "-", "+"]]),
+        ("dp.ci_low(median(age))", {}, [["", "-", "+"]]),
+        ("median(age)", {}, [[""]]),
+        ("median(age) + 1", COLUMNS, [[""]]),
+        ("min(age)", COLUMNS, [["", "+"]]),
+        ("max(age)", COLUMNS, [["", "-"]]),
+        (THREE, COLUMNS, [["", *["-", "+"] * 3]]),
+        (f"dp.ci_high(median(age)), {THREE}", {}, [["", "-", "+"]]),
+        ("median(age), max(pay)", COLUMNS, [["", "-", "+"], ["", "-"]]),
     ],
 )
-def test_bounds_are_parts_where_they_are_asked_for(
-    world: World, listed: str, settings: dict[str, str], beside: list[str]
+def test_bounds_are_drawn_with_what_they_bound(
+    world: World, listed: str, settings: dict[str, str], beside: list[list[str]]
 ):
     plan = plan_of(world, f"SELECT {listed} FROM people", settings)
-    moved = [n.split(" moved=")[-1].split("moved ")[-1] if "moved" in n else "" for n in noises(plan)]
-    assert ["-" if m.startswith("-") else "+" if m else "" for m in moved] == beside
-    assert len({p.loss.nano for p in plan.parts}) == 1
+    assert [[_side(drawn) for drawn in part.noise.split(", ")] for part in plan.parts] == beside
+    assert all(_paid(part.noise) <= part.loss.nano < _paid(part.noise) + 10 for part in plan.parts)
     assert plan.loss.nano <= 10**9
+
+
+def _side(drawn: str) -> str:
+    moved = drawn.partition(" moved ")[2]
+    return moved and ("-" if moved.startswith("-") else "+")
+
+
+def _paid(noise: str) -> int:
+    return sum(int(drawn.rsplit("nano=", 1)[1]) for drawn in noise.split(", "))
+
+
+def test_bounds_of_one_make_no_other_worse(world: World):
+    """A count beside a median is as accurate with its bounds as without; so are two medians."""
+    for listed in ("count(*), median(age)", "median(age), median(pay)", f"count(*), {THREE}"):
+        plans = [plan_of(world, f"SELECT {listed} FROM people", more) for more in ({}, COLUMNS)]
+        assert [p.loss for p in plans[0].parts] == [p.loss for p in plans[1].parts]
+        assert plans[0].outputs[0].error == plans[1].outputs[0].error or "count" not in listed
+
+
+def test_bounds_share_the_square_of_the_loss_where_losses_add_up_as_rho(world: World):
+    ceiling = Ceiling(Fraction(8), Fraction(1, 10**5), Accountant.ZCDP)
+    tables = {name: replace(t, ceiling=t.ceiling and ceiling) for name, t in world.policy.tables.items()}
+    budgets = {name: replace(b, delta=Fraction(1, 10**5)) for name, b in world.policy.budgets.items()}
+    zcdp = replace(world, policy=replace(world.policy, tables=tables, budgets=budgets))
+    [part] = plan_of(zcdp, "SELECT median(age) FROM people", COLUMNS).parts
+    draws = [int(drawn.rsplit("nano=", 1)[1]) for drawn in part.noise.split(", ")]
+    assert part.concentrated
+    assert 0 <= part.loss.nano**2 - sum(n**2 for n in draws) < 10 * part.loss.nano
+    [single] = plan_of(zcdp, "SELECT median(age) FROM people").parts
+    assert not single.concentrated
 
 
 def test_ends_are_of_the_type_of_the_column_and_hold_what_is_shown(world: World):
     plan = plan_of(world, "SELECT max(pay) AS m, median(age) AS d FROM people", COLUMNS)
     assert [o.column.type.shown for o in plan.outputs if o.column.name.startswith("m_")] == ["numeric"] * 2
-    rows = {
-        "r0": 7,
-        "r1": 9,
-        "r2": 50,
-        "r3": 20,
-        "r4": 40,
-    }  # of the maximum, its lower bound, and the median's three
-    relations = ", ".join(f"{n} AS (SELECT 0 AS o, {v}::HUGEINT AS m0)" for n, v in rows.items())
+    rows = {"r0": (7, 9), "r1": (50, 20, 40)}  # of the maximum and its lower bound, of the median and both
+    relations = ", ".join(
+        f"{name} AS (SELECT 0 AS o, {', '.join(f'{v}::HUGEINT AS m{i}' for i, v in enumerate(values))})"
+        for name, values in rows.items()
+    )
     with duckdb.connect() as connection:
         found = connection.execute(f"WITH {relations} {plan.answer}").fetchall()
     [(top, middle, top_low, top_high, low, high)] = found
