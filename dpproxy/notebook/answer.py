@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
-from io import BytesIO
+from importlib.util import find_spec
 from typing import Any, Final
 
+from dpproxy.notebook.chart import Bars, Interval, of_altair, of_matplotlib
 from dpproxy.notebook.price import shown
 
 LOW: Final = "_ci_low"
@@ -14,6 +15,8 @@ HIGH: Final = "_ci_high"
 MOST_SHOWN: Final = 100
 """Rows of the table in a notebook."""
 MOST_BARS: Final = 60
+LIBRARIES: Final = "matplotlib", "altair"
+"""What draws; the first one unless it is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +65,35 @@ class Answer:
             return polars.DataFrame(columns)
         return pandas.DataFrame(columns)
 
-    def plot(self, measure: str | None = None, axes: Any = None) -> "Chart":  # noqa: ANN401 - of matplotlib
-        """Bars of a noisy column, by all keys together, with its intervals as error bars; on axes of matplotlib's.
+    def plot(self, measure: str | None = None, axes: Any = None, library: str | None = None) -> Any:  # noqa: ANN401
+        """Bars of a noisy column, by all keys together, with its intervals as error bars.
 
-        Errors: ValueError where there is nothing to draw, ImportError where matplotlib is not installed.
+        A ``Chart`` of matplotlib's, on ``axes`` of its own or these; with ``library="altair"``, or where only that is
+        installed, a chart of altair's.
+
+        Errors: ValueError where there is nothing to draw, ImportError where the library is not installed.
         """
         drawn = measure or next(iter(self.measures), None)
         if drawn not in self.measures:
             raise ValueError(f"no noisy column to draw; there are: {', '.join(self.measures) or 'none'}")
-        rows = [row for row in self.rows if row[self._at(drawn)] is not None][:MOST_BARS]
-        values = [float(row[self._at(drawn)]) for row in rows]
-        labels = [" / ".join(str(row[self._at(key)]) for key in self.keys) or drawn for row in rows]
-        if axes is None:
-            from matplotlib.figure import Figure  # noqa: PLC0415 - where it is used
+        if library not in (None, *LIBRARIES):
+            raise ValueError(f"library is one of {', '.join(LIBRARIES)}")
+        bars = self._bars(drawn)
+        has_other = find_spec("matplotlib") is None and find_spec("altair") is not None
+        if library == "altair" or (library is None and axes is None and has_other):
+            return of_altair(bars)
+        return of_matplotlib(bars, axes)
 
-            axes = Figure(figsize=(7, 0.5 + 0.35 * max(2, len(rows))), layout="tight").subplots()
-        axes.barh(labels, values, xerr=_bars(self._ends(drawn, rows), values), capsize=3, color="#7aa6c2")
-        axes.invert_yaxis()
-        axes.set_xlabel(drawn if self.half_width[drawn] is None else f"{drawn}, with its intervals")
-        return Chart(axes)
+    def _bars(self, measure: str) -> Bars:
+        rows = [row for row in self.rows if row[self._at(measure)] is not None][:MOST_BARS]
+        labels = [" / ".join(str(row[self._at(key)]) for key in self.keys) or measure for row in rows]
+        values = [float(row[self._at(measure)]) for row in rows]
+        return Bars(measure, labels, values, self._ends(measure, rows))
 
     def _at(self, name: str) -> int:
         return self.columns.index(name)
 
-    def _ends(self, name: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[float, float] | None]:
+    def _ends(self, name: str, rows: Sequence[tuple[Any, ...]]) -> list[Interval | None]:
         low, high = self._at(f"{name}{LOW}"), self._at(f"{name}{HIGH}")
         return [
             None if None in (row[low], row[high]) else (float(row[low]), float(row[high])) for row in rows
@@ -124,28 +132,7 @@ class Answer:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}{said}"
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A chart, which a notebook shows as it is; ``axes`` are matplotlib's, to be changed."""
-
-    axes: Any
-
-    def _repr_png_(self) -> bytes:
-        content = BytesIO()
-        self.axes.figure.savefig(content, format="png", dpi=80)
-        return content.getvalue()
-
-
-def _bars(ends: Sequence[tuple[float, float] | None], values: Sequence[float]) -> list[list[float]]:
-    """How far intervals go to the left and to the right of values; nothing where none is proved."""
-    known = [(value, value) if one is None else one for one, value in zip(ends, values, strict=True)]
-    return [
-        [max(0.0, value - low) for (low, _), value in zip(known, values, strict=True)],
-        [max(0.0, high - value) for (_, high), value in zip(known, values, strict=True)],
-    ]
-
-
-def _cell(value: object, ends: tuple[float, float] | None) -> str:
+def _cell(value: object, ends: Interval | None) -> str:
     if value is None:
         return ""
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):

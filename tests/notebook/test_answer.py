@@ -54,6 +54,17 @@ def test_a_chart_has_error_bars():
     assert ANSWER.plot("m", chart.axes).axes is chart.axes
 
 
+def test_altair_draws_where_it_is_asked_to_or_alone(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("altair")
+    drawn = ANSWER.plot(library="altair").to_dict()
+    assert [layer["mark"]["type"] for layer in drawn["layer"]] == ["bar", "rule"]
+    assert drawn["data"]["values"] == [{"label": "<f>", "value": 100.0, "low": 90.0, "high": 110.0}]
+    monkeypatch.setattr("dpproxy.notebook.answer.find_spec", lambda name: None if name == "matplotlib" else 1)
+    assert "layer" in ANSWER.plot().to_dict()
+    with pytest.raises(ValueError, match="one of matplotlib, altair"):
+        ANSWER.plot(library="seaborn")
+
+
 def test_what_has_no_noisy_column_has_no_chart():
     with pytest.raises(ValueError, match="there are: n, m"):
         ANSWER.plot("sex")

@@ -1,38 +1,45 @@
 """The cell magic."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from dpproxy.notebook import connect, load_ipython_extension
+from dpproxy.notebook import connect
 from dpproxy.notebook.answer import Answer
 from dpproxy.notebook.magic import run
 from dpproxy.notebook.price import Price
 from tests.proxies import Proxy
 
 
-class Shell:
-    """The part of IPython's shell that an extension uses."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.user_ns = names
-        self.magics: dict[str, Callable[[str, str], object]] = {}
-
-    def register_magic_function(self, function: Callable[[str, str], object], kind: str, name: str) -> None:
-        assert kind == "cell"
-        self.magics[name] = function
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A shell of IPython's that writes nothing into the home of whoever runs the tests."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    interactive = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
+    config = pytest.importorskip("traitlets.config").Config({"HistoryManager": {"enabled": False}})
+    yield interactive.instance(config=config)
+    interactive.clear_instance()
 
 
-def test_a_cell_is_asked_or_priced(proxy: Proxy):
+def test_a_cell_is_asked_or_priced(proxy: Proxy, shell: Any, capsys: pytest.CaptureFixture[str]):  # noqa: ANN401 - IPython's
     with connect(proxy.dsn()) as dp:
-        shell = Shell({"dp": dp})
-        load_ipython_extension(shell)
-        ask = shell.magics["dp"]
-        assert isinstance(ask("--price", "SELECT count(*) FROM visits;\n"), Price)
-        answer = ask("--to found", "SELECT count(*) FROM visits;\n")
-        assert isinstance(answer, Answer)
-        assert shell.user_ns["found"] is answer
+        shell.push({"dp": dp, "other": dp})
+        shell.run_cell("%load_ext dpproxy.notebook").raise_error()
+        priced = shell.run_cell("%%dp --price\nSELECT count(*)\nFROM visits;\n")
+        assert isinstance(priced.result, Price)
+        asked = shell.run_cell("%%dp --session other --to found\nSELECT count(*) -- all\nFROM visits;\n")
+        assert isinstance(asked.result, Answer)
+        assert shell.user_ns["found"] is asked.result
+        formatted, _ = shell.display_formatter.format(asked.result)
+        assert "<table>" in formatted["text/html"]
+        assert "±" in formatted["text/html"]
+        told = capsys.readouterr()
+        assert "cost 0.1 epsilon" in told.out + told.err
+        refused = shell.run_cell("%%dp\nSELECT person FROM visits")
+        assert isinstance(refused.error_in_exec, psycopg.errors.InsufficientPrivilege)
 
 
 @pytest.mark.parametrize("line", ["--nothing x", "--to", "found"])

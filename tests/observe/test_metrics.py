@@ -103,6 +103,20 @@ def test_the_dashboard_is_whole():
     board = json.loads((DOCKER / "grafana" / "dpproxy.json").read_text(encoding="utf-8"))
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) >= 8
     assert all(panel["targets"] and panel["title"] for panel in board["panels"])
+    places = [panel["gridPos"] for panel in board["panels"]]
+    cells = [
+        (x, y) for p in places for x in range(p["x"], p["x"] + p["w"]) for y in range(p["y"], p["y"] + p["h"])
+    ]
+    assert len(cells) == len(set(cells))  # no panel lies on another
+    assert max(x for x, _ in cells) < 24
+    assert {panel["type"] for panel in board["panels"]} <= {
+        "bargauge",
+        "gauge",
+        "stat",
+        "table",
+        "timeseries",
+    }
+    assert {panel["datasource"]["uid"] for panel in board["panels"]} == {"${source}"}
 
 
 def test_a_port_that_is_taken_is_told():
