@@ -67,7 +67,13 @@ PARTS: dict[str, tuple[str, ...]] = {
 """Headings of the navigation, each with its pages."""
 FOLDERS = {
     "docs/decisions": ("decisions/*",),
-    "docs/proofs": ("../udfs/*", "../udfs/mechanisms/*", "../dpproxy/analysis/*", "../dpproxy/anonymize/*"),
+    "docs/proofs": (
+        "../udfs/*",
+        "../udfs/mechanisms/*",
+        "../dpproxy/analysis/*",
+        "../dpproxy/accounting/*",
+        "../dpproxy/anonymize/*",
+    ),
 }
 """Pages about all pages of a folder."""
 

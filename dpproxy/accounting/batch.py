@@ -1,6 +1,7 @@
 """One open transaction of the ledger: limits are checked and entries appended here, and nowhere else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dpproxy.accounting import book
@@ -8,6 +9,7 @@ from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.limits import check
 from dpproxy.accounting.model import (
+    Account,
     Charge,
     Cost,
     Debit,
@@ -19,7 +21,7 @@ from dpproxy.accounting.model import (
     Reset,
 )
 from dpproxy.accounting.totals import Totals, TotalsCache
-from dpproxy.accounting.windows import anew, standings
+from dpproxy.accounting.windows import Standing, anew, standings
 
 _ORDER = {kind.column: place for place, kind in enumerate(Kind)}
 
@@ -62,14 +64,10 @@ class Batch:
 
         None, and no entry, where the user's own account has paid before or no account remains to be debited.
         """
-        self.write()
-        source = book.read_entry(self.connection, origin)
-        if source is None or source.kind != EntryKind.CHARGE.value or source.release != charge.release:
+        source, payers = self._paid_for(origin)
+        if source.release != charge.release:
             raise ValueError("no such release to adopt")
-        users = [debit.account for debit in charge.debits if debit.account.kind is Kind.USER]
-        if len(users) != 1:
-            raise ValueError("a release is adopted by one user")
-        payers = book.read_payers(self.connection, origin)
+        user = _user(charge)
         # The ceiling, or its blocks, paid at the release: it bounds what is released, however many users see it.
         ceilings = {payer.name for payer in payers if payer.kind is Kind.CEILING}
         debits = [
@@ -78,10 +76,33 @@ class Batch:
             if debit.account not in payers
             and not (debit.account.kind is Kind.CEILING and debit.account.name in ceilings)
         ]
-        if users[0] in payers or not debits:
+        if user.account in payers or not debits:
             return None
         cost = Cost.of(source.nano, Fraction(source.delta))
         return self._append(EntryKind.ADOPT, charge, cost, origin, debits)
+
+    def read(self, origins: Sequence[int], charge: Charge) -> None:
+        """Record that the user of ``charge`` reads the releases of ``origins``, for which their budget has paid.
+
+        No entry where the user's own account has paid for it or read it before. No limit is checked: it costs nothing.
+        """
+        user = _user(charge)
+        for origin in origins:
+            source, payers = self._paid_for(origin)
+            if Account.budget(user.account.name) not in payers:
+                raise ValueError("a release that the budget has not paid for")
+            if user.account not in payers:
+                standing = standings(self.totals, [user], self.now)
+                read = replace(charge, release=source.release, data_version=source.data_version)
+                self._enter(EntryKind.READ, read, Cost(), origin, standing)
+
+    def _paid_for(self, origin: int) -> tuple[Entry, frozenset[Account]]:
+        """The charge ``origin``, and every account that was debited for its release."""
+        self.write()
+        source = book.read_entry(self.connection, origin)
+        if source is None or source.kind != EntryKind.CHARGE.value:
+            raise ValueError("no such release")
+        return source, book.read_payers(self.connection, origin)
 
     def reset(self, reset: Reset) -> Entry:
         """Start the account of a budget, or of one of its users, at 0 again; its earlier debits stay in the ledger."""
@@ -130,6 +151,12 @@ class Batch:
         before = standings(self.totals, debits, self.now, concentrated=charge.concentrated)
         for found in before:
             check(found, cost)
+        entry = self._enter(kind, charge, cost, origin, before)
+        return Reservation(entry, tuple((d, found.spent) for d, found in zip(debits, before, strict=True)))
+
+    def _enter(
+        self, kind: EntryKind, charge: Charge, cost: Cost, origin: int, standing: Sequence[Standing]
+    ) -> Entry:
         nano, delta, rho = cost.nano, str(cost.delta), str(cost.rho)
         entry = Entry(
             sequence=self.head.sequence + 1,
@@ -148,11 +175,11 @@ class Batch:
             label=charge.label,
             note="",
             postings=tuple(
-                Posting(found.debit.account, found.debit.limit, nano, delta, rho) for found in before
+                Posting(found.debit.account, found.debit.limit, nano, delta, rho) for found in standing
             ),
         )
         self._add(entry, cost)
-        return Reservation(entry, tuple((d, found.spent) for d, found in zip(debits, before, strict=True)))
+        return entry
 
     def _add(self, entry: Entry, cost: Cost) -> None:
         """Append an entry and debit ``cost`` to each of its accounts."""
@@ -161,3 +188,10 @@ class Batch:
             self.totals.add(posting.account, cost)
         self._entries.append((entry, mac))
         self.head = Head(self.head.format, self.head.ledger, entry.sequence, entry.at, mac)
+
+
+def _user(charge: Charge) -> Debit:
+    found = [debit for debit in charge.debits if debit.account.kind is Kind.USER]
+    if len(found) != 1:
+        raise ValueError("a release is read by one user")
+    return found[0]

@@ -201,6 +201,8 @@ class EntryKind(Enum):
     """A new release from data: debits every account of the charge."""
     ADOPT = "adopt"
     """A stored release shown to another user: debits only the accounts that had not paid for it."""
+    READ = "read"
+    """A stored release shown for nothing to another user of a budget that shares: debits 0 to the user's account."""
     RESET = "reset"
     """An administrator resets a budget, or one user of it: debits nothing; its posting names the new window."""
 

@@ -6,7 +6,7 @@ from typing import Final
 from dpproxy.accounting import book, tally
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, EntryKind, Reservation, StoredRelease
+from dpproxy.accounting.model import Account, Charge, EntryKind, Kind, Reservation, StoredRelease
 from dpproxy.accounting.writer import PendingRelease
 
 MOST_PAID: Final = 200
@@ -101,6 +101,16 @@ class ReleaseStore:
         if reservation is not None:
             tally.add(reservation)
         return reservation
+
+    def read(self, origins: Sequence[int], charge: Charge) -> None:
+        """Record that the user of ``charge`` reads releases of their budget for nothing: durable when this returns.
+
+        ``charge`` is the one a new release would have needed. Each user is recorded once for each release.
+        """
+        account = next(debit.account for debit in charge.debits if debit.account.kind is Kind.USER)
+        new = [origin for origin in origins if account not in self._payers(origin)]
+        if new:
+            self._ledger.writer.submit(lambda batch: batch.read(new, charge))
 
     def _payers(self, origin: int) -> frozenset[Account]:
         def query(connection: book.Connection) -> frozenset[Account]:

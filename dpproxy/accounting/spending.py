@@ -14,7 +14,7 @@ from dpproxy.policy.model import Budget, Policy, TablePolicy
 from dpproxy.policy.show import number
 from dpproxy.policy.units import unit_table
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
+from dpproxy.values.pgtypes import BOOL, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 
 OWN = (
     Column("budget", TEXT),
@@ -37,6 +37,7 @@ OWN = (
     Column("refills_at", TIMESTAMP),
     Column("more_like_last", INT8),
     Column("tables", TEXT),
+    Column("shares_releases", BOOL),
 )
 ALL = (
     Column("name", TEXT),
@@ -54,6 +55,7 @@ ALL = (
     Column("default_epsilon", NUMERIC),
     Column("refresh", TEXT),
     Column("refills_at", TIMESTAMP),
+    Column("shares_releases", BOOL),
 )
 Rows = list[tuple[object, ...]]
 
@@ -122,6 +124,7 @@ def own_rows(policy: Policy, ledger: Ledger, budgets: Sequence[Budget], asker: A
                 _refills(total),
                 count(standings, asker.last),
                 ", ".join(tables),
+                budget.shares,
             )
         )
     return rows
@@ -173,6 +176,7 @@ def _row(standing: Standing, budget: Budget | None) -> tuple[object, ...]:
         number(None if own is None else own.default_epsilon),
         None if budget is None else _refresh(budget),
         _refills(standing),
+        None if own is None else own.shares,
     )
 
 

@@ -216,6 +216,8 @@ class Payer:
     """True where losses add up as rho: the ceiling's accountant is ZCDP, and all limits are read that way."""
     refresh: Interval | None = None
     """How often the budget refills, with its users and sessions."""
+    shares: bool = False
+    """Whether what one user of the budget has paid for answers the others for nothing."""
 
 
 @dataclass(frozen=True, slots=True)

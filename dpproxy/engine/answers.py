@@ -99,13 +99,13 @@ class Answers:
         return presented(plan, rows, values)
 
     def earlier(self, caller: Caller, plan: Plan) -> Sequence[Sequence[object]] | None:
-        """The rows of a plan's answer as its parts were released to the caller at any epsilon; None where not all were.
+        """The rows of a plan's answer as the caller has paid for its parts at any epsilon; None where not for all.
 
         What else the plan computes of them, half-widths above all, is of its own epsilon.
         """
         if plan.publics or any(part.inputs for part in plan.parts):
             return None
-        execution = Execution(caller, plan, lambda: False, inf)
+        execution = Execution(caller, plan, lambda: False, inf, alone=True)
         relations: Relations = []
         for part in plan.parts:
             question = self.replays.question(execution, replace(part, loss=Loss(1)))
@@ -238,7 +238,7 @@ class Answers:
 
     def _will_follow(self, execution: Execution, question: Question, other: Question) -> bool:
         """Whether a part can be derived from another part of the statement, once that one is drawn."""
-        asked, of = (described(q.part, q.values, execution.plan.data_version) for q in (question, other))
+        asked, of = (described(q.part, q.values, execution.pool) for q in (question, other))
         own = question.part.mechanism
         if asked is None or of is None or own is None or other.part.loss.nano < question.part.loss.nano:
             return False
@@ -292,7 +292,9 @@ class Answers:
                 released = self._release_anew(execution, question, paid)
                 claim.resolve(b"stored")
                 bought = PartAnswer(released, Cost.of(question.part.loss.nano, question.part.delta))
-                return self.replays.with_earlier(execution, question, bought)
+                return self._on_record(
+                    execution, question, self.replays.with_earlier(execution, question, bought)
+                )
 
     def _replay(
         self, execution: Execution, question: Question, *, is_second: bool = False
@@ -307,7 +309,7 @@ class Answers:
         if paid is None and not is_second:
             paid = self.replays.derived_answer(execution, question)
         if paid is not None:
-            return paid
+            return self._on_record(execution, question, paid)
         # A dearer one would cost its full loss: more than EXPLAIN showed, and maybe more than MAX EPSILON allows.
         if stored is None or stored.nano != part.loss.nano:
             return None
@@ -315,6 +317,13 @@ class Answers:
         cost = Cost() if reservation is None else reservation.cost
         bought = replace(self.replays.as_asked(execution, question, stored), cost=cost)
         return self.replays.with_earlier(execution, question, bought)
+
+    def _on_record(self, execution: Execution, question: Question, answer: PartAnswer) -> PartAnswer:
+        """The answer, once the ledger says that the caller reads what others of a budget that shares have paid for."""
+        if execution.plan.payer.shares:
+            asked = payment.charge(execution.caller, execution.plan, question.part, question.key)
+            self._releases.read([o for o in answer.origins if o not in execution.fresh], asked)
+        return answer
 
     @contextmanager
     def _timed(self, execution: Execution, question: Question) -> Iterator[None]:
@@ -346,7 +355,7 @@ class Answers:
                 again = part.mechanism is None and sum(p.query == part.query for p in plan.parts) > 1
                 key = (part.query, question.values) if again else None
                 released = self._release.draw(part, execution.histograms.of(key, partial(run, few=few)))
-        of = described(part, question.values, plan.data_version)
+        of = described(part, question.values, execution.pool)
         until = self._deadlines.seen_from(plan, execution.start)
         self._deadlines.hide(reservation.sequence, until)
         self._releases.store(reservation, payloads.pack(released.value, of), until)

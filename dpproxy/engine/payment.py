@@ -18,6 +18,7 @@ from dpproxy.accounting.model import (
     format_delta,
     format_epsilon,
 )
+from dpproxy.accounting.sharing import Pool
 from dpproxy.accounting.windows import Standing
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Answer, Caller, Check, Notice, Part, Payer, Plan, Settings
@@ -68,16 +69,16 @@ def _together(parts: Sequence[Part]) -> Cost:
     return sum((Cost.of(part.loss.nano, part.delta) for part in parts), Cost())
 
 
-def release_key(part: Part, values: Sequence[object], data_version: int) -> bytes:
+def release_key(part: Part, values: Sequence[object], pool: Pool) -> bytes:
     """The key of a part's release in the store: equal for parts whose released values can replace each other.
 
     It digests the exact stage in normal form with its input values, its keys, the boxes the noise was drawn for, the
-    data version and the delta, but not the epsilon: a more accurate release answers a less accurate request. Keys of
+    pool and the delta, but not the epsilon: a more accurate release answers a less accurate request. Keys of
     releases that the same parts can be derived from share a prefix.
     """
-    rows = family(part, values, data_version)
+    rows = family(part, values, pool)
     words = digest("release", 4, rows, *key_words(part), part.factor, part.delta)
-    return kin(part, values, data_version) + words[KIN:]
+    return kin(part, values, pool) + words[KIN:]
 
 
 def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:
@@ -135,7 +136,8 @@ def _free(plan: Plan) -> str | None:
         return None
     if not plan.parts:
         return "One row from the policy: whether the table has rows is not looked at."
-    return "The answer follows from what was released before, or from the policy."
+    whose = f" to users of budget {plan.payer.budget}" if plan.payer.shares else ""
+    return f"The answer follows from what was released{whose} before, or from the policy."
 
 
 def contradiction_notice(check: Check, count: int) -> Notice:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log10, nextafter
 
+from dpproxy.accounting import sharing
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra import nodes
@@ -209,9 +210,9 @@ def _earlier(
 def _following(part: Part, plan: Plan, other: Part, earlier: Plan) -> Drawn | None:
     if part.vacuous or part.inputs or other.inputs or other.loss.nano < part.loss.nano:
         return None
-    asked, of = described(part, (), plan.data_version), described(other, (), earlier.data_version)
+    asked, of = described(part, (), sharing.pool(plan)), described(other, (), sharing.pool(earlier))
     if asked is None or of is None:
-        keys = [payment.release_key(p, (), w.data_version) for p, w in ((part, plan), (other, earlier))]
+        keys = [payment.release_key(p, (), sharing.pool(w)) for p, w in ((part, plan), (other, earlier))]
         return Drawn(other.loss) if keys[0] == keys[1] else None
     summed = derived_sum(of, other, asked, part)
     return None if summed is None else Drawn(part.loss, summed)

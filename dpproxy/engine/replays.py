@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from dpproxy.accounting import sharing
 from dpproxy.accounting.model import Account, Cost, Reservation, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.accounting.sharing import Pool
 from dpproxy.algebra.plan import Caller, Drawn, Notice, Part, Plan, Summed
 from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
@@ -38,7 +40,7 @@ class Execution:
     ``worst`` bounds the noise of a part that is derived from a stored release, as a multiple of that of a new draw. For
     a part that is derived from a release that this run itself has drawn (``fresh``, by ledger sequence) the bound is 1.
     ``alike`` where only releases of the planned mechanism may answer, since the caller has named one. Without ``reuse``
-    only those of this run may.
+    only those of this run may. ``alone`` where no other's may, even of a budget that shares its releases.
     """
 
     caller: Caller
@@ -47,6 +49,7 @@ class Execution:
     worst: float = MOST_NOISE
     alike: bool = False
     reuse: bool = True
+    alone: bool = False
     fresh: set[int] = field(default_factory=set)
     notices: list[Notice] = field(default_factory=list)
     """Notices about the released values."""
@@ -62,8 +65,13 @@ class Execution:
 
     @property
     def account(self) -> Account:
-        """The caller's account, by which the store knows what they have paid for."""
-        return Account.user(self.plan.payer.budget, self.caller.user)
+        """The account by which the store knows what was paid for: the caller's, or that of a budget that shares."""
+        return (sharing.own if self.alone else sharing.reader)(self.plan, self.caller.user)
+
+    @property
+    def pool(self) -> Pool:
+        """Where the plan's releases are kept."""
+        return sharing.pool(self.plan)
 
     def check(self) -> None:
         """Raise ``Cancelled`` where the caller has cancelled."""
@@ -78,6 +86,8 @@ class PartAnswer:
     released: Released[pa.Table]
     cost: Cost = FREE
     summed: Summed | None = None
+    origins: tuple[int, ...] = ()
+    """The charges whose stored releases it was made from."""
 
     @property
     def drawn(self) -> Drawn:
@@ -98,15 +108,14 @@ class Replays:
         """The question of a part with its input values."""
         found = None if values else self.cached_question(execution, part)
         if found is None:
-            version = execution.plan.data_version
-            found = Question(part, values, payment.release_key(part, values, version))
+            found = Question(part, values, payment.release_key(part, values, execution.pool))
             if not values:
-                self._questions.put((id(part), version), found)
+                self._questions.put((id(part), execution.pool), found)
         return found
 
     def cached_question(self, execution: Execution, part: Part) -> Question | None:
         """The question of a part without input values, where ``question`` has made it before; else None."""
-        found = self._questions.get((id(part), execution.plan.data_version))
+        found = self._questions.get((id(part), execution.pool))
         return found if found is not None and found.part is part else None
 
     def same_release(self, execution: Execution, question: Question) -> PartAnswer | None:
@@ -116,7 +125,11 @@ class Replays:
     def single_release(self, execution: Execution, question: Question) -> PartAnswer | None:
         """As ``same_release``; None where several would be averaged, which takes its time."""
         stored = self.stored_release(execution, question)
-        return None if stored is None or stored.also else self.if_paid(execution, question, stored)
+        if stored is None or stored.also:
+            return None
+        # What another user of a budget has paid for is first put on record.
+        own = sharing.own(execution.plan, execution.caller.user)
+        return self.if_paid(execution, question, stored) if own in stored.payers else None
 
     def if_paid(
         self, execution: Execution, question: Question, stored: StoredRelease | None
@@ -162,9 +175,9 @@ class Replays:
 
     def smallest_group(self, caller: Caller, plan: Plan) -> float | None:
         """The released number of rows of the plan's smallest group; None where no count was released to the caller."""
-        execution = Execution(caller, plan, lambda: False)
+        execution = Execution(caller, plan, lambda: False, alone=True)
         part = next((p for p in plan.charged if not p.inputs), None)
-        asked = None if part is None else described(part, (), plan.data_version)
+        asked = None if part is None else described(part, (), execution.pool)
         numbers = None if asked is None else counting(asked)
         if part is None or numbers is None:
             return None
@@ -190,18 +203,20 @@ class Replays:
     def as_asked(self, execution: Execution, question: Question, stored: StoredRelease) -> PartAnswer:
         """The answer from a stored release of the same part, its groups and columns in the part's order."""
         part, loss = question.part, Loss(stored.nano)
-        asked = described(part, question.values, execution.plan.data_version)
+        asked = described(part, question.values, execution.pool)
         of = self._descriptor(stored.id, stored.payload)
         table = payloads.unpack(stored.payload)
         if asked is None or of is None:
-            return PartAnswer(Released(table, loss))
+            return PartAnswer(Released(table, loss), origins=(stored.id,))
         wanted, groups = payloads.wanted_of(part), payloads.groups_of(table)
         found = derivation(of, groups, asked, wanted)
         if found is None:
             raise Internal("a stored release is not what its key says")
         if groups != wanted or found.columns != tuple(range(part.measures)):
             table = payloads.derive(table, found, part)
-        return PartAnswer(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
+        return PartAnswer(
+            Released(table, loss), summed=Summed(of.mechanism, found.columns, 1), origins=(stored.id,)
+        )
 
     def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
         """The part as derived from a stored release of finer groups or more columns: from the most accurate one.
@@ -209,7 +224,7 @@ class Replays:
         It is averaged with what follows from other releases of the same groups and columns.
         """
         part = question.part
-        asked = described(part, question.values, execution.plan.data_version)
+        asked = described(part, question.values, execution.pool)
         if asked is None or part.mechanism is None:
             return None
         # Checked first: the time of reading a release would reveal that it exists.
@@ -258,7 +273,8 @@ class Replays:
         if found is None:
             return None
         summed = Summed(of.mechanism, found.columns, found.most)
-        return PartAnswer(Released(payloads.derive(table, found, part), part.loss), summed=summed)
+        derived = Released(payloads.derive(table, found, part), part.loss)
+        return PartAnswer(derived, summed=summed, origins=(origin,))
 
     def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
         """The descriptor of a stored release, read once, from its ``payload`` where that is at hand."""
@@ -277,9 +293,11 @@ def _sets(of: Descriptor) -> tuple[object, ...]:
 def _averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
     """The first answer, averaged with those of other draws of the same figures; as it is where none is of a sum."""
     first = answers[0]
-    draws = [(a.summed, a.released.value) for a in answers[:MOST_AVERAGED] if a.summed is not None]
+    draws = [(a.summed, a.released.value, a.origins) for a in answers[:MOST_AVERAGED] if a.summed is not None]
     if first.summed is None or len(draws) == 1:
         return first
-    summed = replace(first.summed, also=tuple(of for of, _ in draws[1:]))
-    table = payloads.averaged([table for _, table in draws], summed.means)
-    return PartAnswer(Released(table, first.released.loss), first.cost, summed)
+    summed = replace(first.summed, also=tuple(of for of, _, _ in draws[1:]))
+    table = payloads.averaged([table for _, table, _ in draws], summed.means)
+    return PartAnswer(
+        Released(table, first.released.loss), first.cost, summed, tuple(o for *_, of in draws for o in of)
+    )

@@ -161,6 +161,7 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
         budget.delta,
         owner.ceiling.concentrated,
         budget.refresh,
+        budget.shares,
     )
     if payer.concentrated and not budget.delta:
         raise BoundsMissing(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpproxy.accounting.canonical import digest
+from dpproxy.accounting.sharing import Pool
 from dpproxy.algebra.plan import Additive, Part
 from dpproxy.planner.canonical import Stage, stage
 from dpproxy.planner.terms import Term, encoded
@@ -39,15 +40,15 @@ class Descriptor:
     mechanism: Additive
 
 
-def family(part: Part, values: Sequence[object], data_version: int) -> bytes:
+def family(part: Part, values: Sequence[object], pool: Pool) -> bytes:
     """Equal for questions about the same rows, whatever their conditions, keys and aggregates."""
-    return digest("rows", FORM, encoded(stage(part.query).rows), repr(tuple(values)), data_version)
+    return digest("rows", FORM, encoded(stage(part.query).rows), repr(tuple(values)), pool)
 
 
-def kin(part: Part, values: Sequence[object], data_version: int) -> bytes:
+def kin(part: Part, values: Sequence[object], pool: Pool) -> bytes:
     """How the key of a release begins: from one without keys only questions under the same conditions follow."""
-    rows = family(part, values, data_version)[:FAMILY]
-    asked = described(part, values, data_version)
+    rows = family(part, values, pool)[:FAMILY]
+    asked = described(part, values, pool)
     if asked is None:
         return rows + _NONE
     return rows + (_KEYED if asked.keys else _conditions(asked))
@@ -64,14 +65,14 @@ def _conditions(of: Descriptor) -> bytes:
     return found if found not in (_KEYED, _NONE) else b"\x01" * (KIN - FAMILY)
 
 
-def described(part: Part, values: Sequence[object], data_version: int) -> Descriptor | None:
+def described(part: Part, values: Sequence[object], pool: Pool) -> Descriptor | None:
     """The descriptor of a part; None where nothing follows from its release but itself."""
     if part.mechanism is None or part.discovered or part.vacuous:
         return None
     found = stage(part.query)
     whole = tuple(w for k in part.keys for w in (k.whole or (None,) * len(k.types)))
     return Descriptor(
-        family(part, values, data_version),
+        family(part, values, pool),
         found.conditions,
         found.keys,
         whole,

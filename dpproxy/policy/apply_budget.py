@@ -141,6 +141,7 @@ def _budget(change: CreateBudget) -> Budget:
         max_epsilon=_optional(change.max_epsilon),
         default_epsilon=_optional(change.default_epsilon),
         refresh=change.refresh,
+        shares=change.shares,
     )
 
 

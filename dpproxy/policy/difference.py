@@ -240,6 +240,7 @@ def _budget(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning
     was, now = before.budgets.get(subject[1]), after.budgets.get(subject[1])
     if was is None and now is not None:
         yield _SAME, f"whom it is granted to may spend epsilon {decimal(now.limit)} of it"
+        yield from _sharing(now) if now.shares else ()
     elif now is None:
         yield _SAME, "nothing is paid from it any more; no grant named it"
     elif was is not None:
@@ -248,6 +249,9 @@ def _budget(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning
         for name, read in _LIMITS.items():
             yield from _limit(name, read(was), read(now))
         yield from _refresh(was.refresh, now.refresh)
+        if was.shares != now.shares:
+            yield from _sharing(now)
+            yield _SAME, "answers that it has paid for so far are charged when they are asked for again"
         if was.default_epsilon != now.default_epsilon:
             yield _SAME, "a statement that names no epsilon pays another one"
 
@@ -257,6 +261,18 @@ _LIMITS: dict[str, Callable[[Budget], Fraction | None]] = {
     "one session": lambda budget: budget.session_limit,
     "one statement": lambda budget: budget.max_epsilon,
 }
+
+
+def _sharing(now: Budget) -> Iterator[Meaning]:
+    """What a user may learn of the budget: its limit where releases are shared, otherwise what they pay."""
+    if now.shares:
+        told = f"each user reads what others pay for: one user may learn its whole limit, epsilon {decimal(now.limit)}"
+        yield _WEAKER, told
+    else:
+        yield (
+            _STRONGER,
+            "each user reads what they pay for themselves: USER LIMIT bounds what one user may learn",
+        )
 
 
 def _limit(who: str, was: Fraction | None, now: Fraction | None) -> Iterator[Meaning]:

@@ -171,7 +171,8 @@ def _budget(budget: Budget) -> str:
     clauses = "".join(f" {clause} {decimal(value)}" for clause, value in limits.items() if value is not None)
     limit = decimal(budget.limit)
     refresh = "NEVER" if budget.refresh is None else f"EVERY {constant(str(budget.refresh))}"
-    return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {limit}{clauses} REFRESH {refresh}"
+    share = " SHARE RELEASES" if budget.shares else ""
+    return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {limit}{clauses} REFRESH {refresh}{share}"
 
 
 def alter_table(table: str, column: str | None, text: str) -> str:

@@ -249,6 +249,8 @@ class Budget:
     default_epsilon: Fraction | None = None
     refresh: Interval | None = None
     """The interval of REFRESH EVERY, None for NEVER."""
+    shares: bool = False
+    """Whether what one user has paid for answers the others for nothing."""
 
     @property
     def default_delta(self) -> Fraction:

@@ -143,7 +143,10 @@ def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
     limit = amount(cursor, "LIMIT EPSILON")
     delta = amount(cursor, "LIMIT DELTA") if cursor.accept("delta") else None
     limits = _clauses(cursor, _LIMITS)
-    return CreateBudget(name, limit, delta, **limits, refresh=_refresh(cursor))
+    refresh, shares = _refresh(cursor), cursor.accept("share")
+    if shares:
+        cursor.expect("releases", after="SHARE")
+    return CreateBudget(name, limit, delta, **limits, refresh=refresh, shares=shares)
 
 
 def _refresh(cursor: Cursor) -> Interval | None:

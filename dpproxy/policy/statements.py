@@ -201,6 +201,7 @@ class CreateBudget:
     max_epsilon: Amount | None = None
     default_epsilon: Amount | None = None
     refresh: Interval | None = None
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)

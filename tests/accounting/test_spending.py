@@ -77,7 +77,7 @@ def test_a_users_own_view(spend: Callable[..., Ledger]):
         "user_limit": Decimal("1.5"), "user_spent": Decimal("0.2"), "user_remaining": Decimal("1.3"),
         "session_limit": 1, "session_spent": 0, "session_remaining": 1, "ceiling_remaining": Decimal("2.6"),
         "limit_delta": Decimal("0.000001"), "delta_spent": Decimal("0.00000003"), "refresh": "EVERY 1 month",
-        "refills_at": DECEMBER, "more_like_last": 10, "tables": "people, visits",
+        "refills_at": DECEMBER, "more_like_last": 10, "tables": "people, visits", "shares_releases": False,
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
 

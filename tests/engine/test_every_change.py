@@ -123,6 +123,10 @@ CREATE PRIVACY BUDGET weekly LIMIT EPSILON 1 DELTA 1e-7 USER LIMIT EPSILON 1 SES
     budget weekly: whom it is granted to
 CREATE PRIVACY BUDGET unused LIMIT EPSILON 1 REFRESH NEVER
     budget unused [stronger]: it never refills
+CREATE PRIVACY BUDGET unused LIMIT EPSILON 1 REFRESH EVERY '1 month' SHARE RELEASES
+    budget unused [weaker]: each user reads what others pay for: one user may learn its whole limit, epsilon 1
+CREATE PRIVACY BUDGET together LIMIT EPSILON 1 SHARE RELEASES
+    budget together [weaker]: whom it is granted to may spend epsilon 1 of it; each user reads what others pay for
 DROP PRIVACY BUDGET unused
     budget unused: nothing is paid from it any more
 RESET PRIVACY BUDGET research REASON 'a new study'

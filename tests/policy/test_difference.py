@@ -98,6 +98,17 @@ def test_limits_of_a_budget():
         assert text in back.meaning
 
 
+def test_what_one_user_may_learn_of_a_budget_that_shares():
+    alone = made("CREATE PRIVACY BUDGET b LIMIT EPSILON 2 USER LIMIT EPSILON 1")
+    together = made("CREATE PRIVACY BUDGET b LIMIT EPSILON 2 USER LIMIT EPSILON 1 SHARE RELEASES")
+    [there], [back] = differences(alone, together), differences(together, alone)
+    assert (there.effect, back.effect) == (W, S)
+    assert "one user may learn its whole limit, epsilon 2" in there.meaning
+    assert "USER LIMIT bounds what one user may learn" in back.meaning
+    for text in (there.meaning, back.meaning):
+        assert "charged when they are asked for again" in text
+
+
 def test_views_by_what_is_read_of_them():
     none, one = Policy(), views("SELECT age FROM patients", method="dp_kdtree", epsilon=Fraction(1, 2))
     [there], [back] = differences(none, one), differences(one, none)

@@ -194,7 +194,7 @@ def test_the_order_of_declaration_does_not_matter(applied: Callable[..., Policy]
 def test_what_it_looks_like(applied: Callable[..., Policy]):
     policy = applied(
         "GRANT SELECT ON visits TO analysts",
-        "CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 1e-6 MAX EPSILON 0.50",
+        "CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 1e-6 MAX EPSILON 0.50 SHARE RELEASES",
         "ALTER TABLE visits SET PRIVACY PUBLIC",
         "GRANT SELECT ON visits TO analysts WITH PRIVACY BUDGET research",
         'ALTER TABLE "Odd Name" SET PRIVACY KEY ("select") MAX GROUPS 2 MAX ROWS 3',
@@ -209,7 +209,7 @@ def test_what_it_looks_like(applied: Callable[..., Policy]):
         to=policy,
     )
     assert dump(policy) == [
-        "CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 0.000001 MAX EPSILON 0.5 REFRESH NEVER",
+        "CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 0.000001 MAX EPSILON 0.5 REFRESH NEVER SHARE RELEASES",
         'ALTER TABLE "Odd Name" SET PRIVACY KEY ("select") MAX ROWS 3 MAX GROUPS 2',
         'ALTER TABLE "Odd Name" SET PRIVACY CEILING EPSILON 20 DELTA 0.00001 ACCOUNTANT BASIC',
         'ALTER TABLE "Odd Name" ALTER COLUMN "select" SET PRIVACY DOMAIN BETWEEN 0 AND 100 OUTSIDE CLAMP',

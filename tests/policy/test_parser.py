@@ -80,6 +80,10 @@ def test_a_reason_is_given_and_not_a_novel(reason: str):
             "CREATE PRIVACY BUDGET b LIMIT EPSILON 8 REFRESH EVERY '1 month'",
             CreateBudget(B, Amount("LIMIT EPSILON", 8), refresh=Interval(1, Step.MONTH)),
         ),
+        (
+            "CREATE PRIVACY BUDGET b LIMIT EPSILON 8 REFRESH NEVER SHARE RELEASES",
+            CreateBudget(B, Amount("LIMIT EPSILON", 8), shares=True),
+        ),
         ("RESET PRIVACY BUDGET b REASON 'a new study'", ResetBudget(B, None, "a new study")),
         (
             "reset privacy budget b for user \"Ann B\" reason ' she left; it''s his now '",
