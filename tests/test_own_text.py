@@ -20,7 +20,7 @@ PATTERNS = {
     "dpproxy/analysis/spoken.py": "names of the parser's classes",
     "dpproxy/planner/label.py": "the analyst's words, of which no text is kept whatever holds it",
     "dpproxy/planner/listed.py": "numbers as they are written",
-    "dpproxy/planner/shapes.py": "the analyst's statement, cut at its numbers",
+    "dpproxy/planner/shapes.py": "classes of the analyst's constants",
     "dpproxy/planner/templates.py": "templates of moments",
 }
 """Who has regular expressions where statements are planned and answered, and what for."""

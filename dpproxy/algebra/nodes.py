@@ -70,7 +70,7 @@ class Node:
         return replace(self, **changed)
 
 
-_PLAIN: Final = (str, int, bool, str | None, int | None, tuple[str, ...])
+_PLAIN: Final = (str, int, bool, str | None, int | None, int | str | None, tuple[str, ...])
 """Types of fields that hold no nodes."""
 
 
@@ -156,7 +156,7 @@ class Number(Expr):
 
 
 class Looked(Exception):
-    """Something depends on the number of a ``place``, at which nobody may look."""
+    """Something depends on the constant of a ``place``, at which nobody may look."""
 
     def __init__(self, place: int) -> None:
         super().__init__()
@@ -165,13 +165,14 @@ class Looked(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hole(Expr):
-    """A number that nobody may look at: of the value at a ``place``, the whole number of ``10**-scale``.
+    """A constant that nobody may look at, in one of the forms that the value at a ``place`` is written in.
 
-    A DOUBLE where that is None. It has no text: whoever asks for one has looked.
+    ``form`` is the scale of a whole number of ``10**-scale``, None for a DOUBLE; of a text ``TEXT``, or ``DATE`` or
+    ``TIMESTAMP`` where it is cast to that. A hole has no text: whoever asks for one has looked.
     """
 
     place: int
-    scale: int | None
+    form: int | str | None
 
 
 @dataclass(frozen=True, slots=True)

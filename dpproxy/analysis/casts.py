@@ -140,9 +140,11 @@ def cast(node: exp.Cast, value: Typed, scope: Scope) -> Typed:
     if value.parameter is not None and value.type is UNKNOWN:
         return settle(value, replace(kind, modifier=-1), scope, node)
     if value.type is UNKNOWN:
-        if value.constant is None:
+        if value.unseen is None and value.constant is None:
             return null(kind)
-        value = read_constant(str(value.constant), replace(kind, modifier=-1), scope, node)
+        value = settle(value, replace(kind, modifier=-1), scope, node)
+    if value.unseen is not None and not value.is_number and value.type.oid != kind.oid:
+        value.unseen.look()
     return _convert(node, value, kind, scope)
 
 

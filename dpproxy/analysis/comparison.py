@@ -60,6 +60,8 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
 
 def _as_instants(node: exp.Expr, a: Typed, b: Typed, scope: Scope) -> tuple[Typed, Typed]:
     """A date or timestamp beside a moment as the moment when the session's clock shows it."""
+    if is_instant(a) != is_instant(b):
+        _look(a, b)
     if is_instant(a) and b.is_moment:
         return a, to_instant(b, scope.parameters.zone, node, scope)
     if is_instant(b) and a.is_moment:
@@ -73,6 +75,7 @@ def _same_form(a: Typed, b: Typed) -> tuple[nodes.Expr, nodes.Expr] | None:
     if a.type.oid in TEXTS and b.type.oid in TEXTS:
         return a.sql, b.sql
     if a.is_moment and b.is_moment and a.type.oid != b.type.oid:
+        _look(a, b)
         if _is_midnight(a) or _is_midnight(b):  # days are compared faster than moments
             return _as_date(a), _as_date(b)
         if any(v.opaque and v.type.oid == DATE.oid for v in (a, b)):
@@ -110,12 +113,18 @@ def _same_number_form(a: Typed, b: Typed) -> tuple[nodes.Expr, nodes.Expr]:
 
 def _size(value: Typed, scale: int) -> Fraction | None:
     """The magnitude; 0 for an unseen constant: there is room for each, or ``Looked`` is raised."""
-    unseen = value.unseen
-    if unseen is None:
+    if value.unseen is None:
         return value.magnitude
     if LARGEST * 10**scale >= WIDEST:
-        raise nodes.Looked(unseen.place)
+        _look(value)
     return Fraction(0)
+
+
+def _look(*several: Typed) -> None:
+    """How these are compared depends on the values of constants."""
+    for value in several:
+        if value.unseen is not None:
+            value.unseen.look()
 
 
 def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[nodes.Expr], Typed]:

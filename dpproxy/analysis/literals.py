@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import cast
+from typing import Any
 
 from sqlglot import exp
 
@@ -177,10 +177,17 @@ def _bound(value: object, kind: SqlType, node: exp.Expr, scope: Scope) -> Typed:
         ) from error
 
 
+_MOMENTS = {DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP"}
+
+
 def _unseen(value: Unseen, kind: SqlType) -> Typed:
-    held = cast("Fraction", value)  # whatever takes it for one looks at it
-    sql = value.double() if value.scale is None else value.scaled(value.scale)
-    return Typed(sql, kind, value.scale, held, held, nullable=False, is_constant=True, constant=held)
+    held: Any = value  # whatever takes it for a value looks at it
+    if isinstance(value.kind, str):
+        form = "TEXT" if kind is UNKNOWN or kind.oid in TEXTS else _MOMENTS.get(kind.oid, "")
+        made = Typed(value.text(form), kind, nullable=False, is_constant=True, constant=held)
+        return replace(made, longest=held) if form == "TEXT" else replace(made, first=held, last=held)
+    sql = value.double() if value.kind is None else value.scaled(value.kind)
+    return Typed(sql, kind, value.kind, held, held, nullable=False, is_constant=True, constant=held)
 
 
 def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
@@ -190,6 +197,8 @@ def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
         return parameter(exp.Parameter(this=exp.Literal.number(value.parameter)), scope)
     if value.type is not UNKNOWN:
         return value
+    if value.unseen is not None:
+        return _unseen(value.unseen, TEXT if kind.oid in TEXTS or kind is UNKNOWN else kind)
     if value.constant is None:
         return null(kind)
     return read_constant(str(value.constant), kind, scope, node)

@@ -1,19 +1,29 @@
 """Constants that nobody may look at: what is planned with them holds for every value that they can have.
 
 Whatever a planner takes from a constant, it takes by an operation on it. An unseen one has none: it can be put into a
-statement as a ``Hole``, in the two forms that numbers are written in, and everything else raises ``Looked``. A plan
-made without that is the same for all values of the same class: whole numbers, or numbers with so many decimals.
+statement as a ``Hole``, in the forms that constants are written in, and everything else raises ``Looked``. A plan made
+without that is the same for all values of the same class: whole numbers, numbers with so many decimals, texts, and
+texts that are a day or a moment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from fractions import Fraction
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 LARGEST = 10**9
-"""Unseen constants are below it, and not negative."""
+"""Unseen numbers are below it, and not negative."""
+TEXT, DAY, MOMENT = "text", "day", "moment"
+"""The classes of texts: any, those of a day, and those of a day and a time."""
+Class = int | str | None
+"""The decimals of a number, None for a DOUBLE; or the class of a text."""
+Value = Fraction | str
+"""A number, or a text; of a day or a moment as ISO 8601 writes it."""
+_FORMS: Final = {"TEXT": (TEXT, DAY, MOMENT), "DATE": (DAY,), "TIMESTAMP": (DAY, MOMENT)}
+"""What may be written as what."""
 
 
 def _look(unseen: "Unseen", *_: object, **__: object) -> NoReturn:
@@ -21,13 +31,14 @@ def _look(unseen: "Unseen", *_: object, **__: object) -> NoReturn:
 
 
 class Unseen:
-    """The constant of a place, a number with ``scale`` decimals; a DOUBLE where that is None."""
+    """The constant of a place, of a class."""
 
-    __slots__ = ("place", "scale")
+    __slots__ = ("kind", "place", "within")
 
-    def __init__(self, place: int, scale: int | None) -> None:
+    def __init__(self, place: int, kind: Class) -> None:
         self.place = place
-        self.scale = scale
+        self.kind = kind
+        self.within: frozenset[str] | None = None
 
     def double(self) -> nodes.Hole:
         """Where it is written as a DOUBLE."""
@@ -37,6 +48,21 @@ class Unseen:
         """Where it is written as a whole number of ``10**-scale``."""
         return nodes.Hole(self.place, scale)
 
+    def text(self, form: str) -> nodes.Expr:
+        """Where a text is written as ``TEXT``, ``DATE`` or ``TIMESTAMP``. Raises ``Looked`` where not all are one."""
+        if self.kind not in _FORMS.get(form, ()):
+            self.look()
+        hole = nodes.Hole(self.place, form)
+        return hole if form == "TEXT" else duck.cast(hole, form)
+
+    def among(self, values: Iterable[str]) -> None:
+        """For whoever needs to know that the value is one of these: the plan holds for no other."""
+        self.within = frozenset(values) if self.within is None else self.within.intersection(values)
+
+    def look(self) -> NoReturn:
+        """For whoever needs the value."""
+        _look(self)
+
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __bool__ = _look
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _look
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __divmod__ = __rdivmod__ = _look
@@ -44,7 +70,16 @@ class Unseen:
     __trunc__ = __floor__ = __ceil__ = __str__ = __repr__ = __format__ = __len__ = __iter__ = _look
 
 
-def constant(hole: nodes.Hole, values: Sequence[Fraction]) -> nodes.Expr:
+def constant(hole: nodes.Hole, values: Sequence[Value]) -> nodes.Expr:
     """What the planner writes for the value that a hole is of."""
     value = values[hole.place]
-    return duck.double(float(value)) if hole.scale is None else duck.integer(int(value * 10**hole.scale))
+    match hole.form:
+        case "DATE" | "TIMESTAMP":
+            moment = datetime.fromisoformat(str(value))
+            return nodes.Text(str(moment.date() if hole.form == "DATE" else moment))
+        case "TEXT":
+            return nodes.Text(str(value))
+        case None:
+            return duck.double(float(value))
+        case scale:
+            return duck.integer(int(Fraction(value) * 10 ** int(scale)))

@@ -1,7 +1,7 @@
 """The policy in force, and a cache of plans under it.
 
-A plan is found again by its statement's text, or by its shape: statements that differ only in numbers, written in the
-text or given as parameters, share a plan in which the numbers are filled in.
+A plan is found again by its statement's text, or by its shape: statements that differ only in constants, written in the
+text or given as parameters, share a plan in which these are filled in.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,8 +47,8 @@ PLANS = 512
 """The most plans, and prepared statements, in the cache."""
 SHAPES = 512
 """The most shapes in the cache."""
-TRIES = 4
-"""How often a shape is tried beside one statement, each time with a place fewer: each is another plan."""
+TRIES = 6
+"""How often a shape is tried beside one statement, each time with a constant fewer: each is another plan."""
 LARGEST_KEPT = 16_000
 """The most characters of a statement and its parameters that are cached."""
 _OUT_OF_ORDER = frozenset({"57", "58", "XX"})
@@ -97,7 +97,10 @@ class ShapeCache:
         shape = self._shapes.get(_shape_key(found, places, state))
         if shape is None or shape.template is None or shape.prepared is None:
             return None
-        return replace(shape.prepared, sql=sql), shape.template.with_(found.values(places))
+        values = found.values(places)
+        if not shape.template.fits(values):
+            return None
+        return replace(shape.prepared, sql=sql), shape.template.with_(values)
 
     def learn(self, prepared: Prepared, tree: exp.Expr, plan: Plan, state: object, planner: _Planner) -> None:
         """Remember the shape of a statement without parameters, with a template of its plan from the second time on."""
@@ -115,7 +118,8 @@ class ShapeCache:
             looked = self._try(key, make, known, is_first=not turn) if places else None
             if looked is None:
                 return
-            places = (*places[:looked], *places[looked + 1 :])
+            seen = list(found.opened(places))[looked]
+            places = tuple(place for place in places if found.constants[place] != seen)
             self._places.put(found.shape, places)
 
     def plan_of(self, bound: BoundStatement) -> Plan | None:
@@ -178,7 +182,7 @@ def _bound_key(bound: BoundStatement, numbers: frozenset[int]) -> tuple[list[int
     parts: list[object] = []
     for place, (value, kind) in enumerate(zip(bound.values, bound.kinds, strict=True)):
         found = class_of(value, kind) if place + 1 in numbers else None
-        parts.append((type(value), value) if found is None else found)
+        parts.append(_frozen(value) if found is None else found)
         if found is not None:
             places.append(place)
     return places, (bound.sql, bound.kinds, tuple(parts), bound.state)

@@ -1,14 +1,15 @@
-"""Statements that differ in numbers alone are planned once: the plan of a shape, with the numbers put in.
+"""Statements that differ in constants alone are planned once: the plan of a shape, with the constants put in.
 
-The text is cut at its numbers without being parsed. Of those, a shape leaves open what stands in the outermost WHERE of
-a query of tables as ``column < number``, until planning looks at one: that and all others are part of the shape.
-A plan of unseen constants holds for every value they can have; it is used only where, with the numbers of the statement
-at hand, it is what that statement was planned as.
+The text is cut at its constants without being parsed. Of those, a shape leaves open what stands in a WHERE or an ON
+beside a column, in a comparison, a BETWEEN or an IN list, until planning looks at one: that and all others are part of
+the shape. So is which of them are equal: two that are written alike are one. A plan of unseen constants holds for every
+value they can have; it is used only where, with the constants of the statement at hand, it is what that was planned as.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Self
@@ -17,58 +18,99 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Plan
+from dpproxy.analysis.literals import LONGEST_LITERAL
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.analysis.unseen import LARGEST, Unseen, constant
+from dpproxy.analysis.unseen import DAY, LARGEST, MOMENT, TEXT, Class, Unseen, Value, constant
 from dpproxy.planner.canonical import Stage, filled, known_as, normal, stage
 from dpproxy.planner.terms import Term, term
+from dpproxy.sql import lexer
 from dpproxy.sql.grammar import is_plain
-from dpproxy.values.pgtypes import FLOATS, INT4, INTEGERS, NUMERIC, SqlType
+from dpproxy.values.pgtypes import DATE, FLOATS, INT4, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, UNKNOWN, SqlType
 
-LONGEST = 2000
-"""Characters of a statement that is cut at its numbers."""
-MOST_PLACES = 20
-"""Numbers in it."""
+LONGEST = 4000
+"""Characters of a statement that is cut at its constants."""
+MOST_PLACES = 100
+"""Constants in it."""
 MOST_DECIMALS = 9
 """Of a parameter that is open."""
-_CUT = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.$])(\d{1,9})(?:\.(\d{1,9}))?(?![\w.$])", re.ASCII)
-_COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ)
-_ALONE = ("with_", "laterals", "windows", "qualify", "distinct", "hint")
+_NUMBER = re.compile(r"\d{1,9}(?:\.(\d{1,9}))?", re.ASCII).fullmatch
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)?", re.ASCII).fullmatch
+_COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ, exp.Between, exp.In)
+_WRITTEN = (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TEXT)
+"""Types that a text is cast to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A text cut at its numbers: what is between them with the class of each, the numbers, and where they begin."""
+    """A text cut at its constants: what is between them with the class of each, and the constants as written."""
 
     shape: str
-    numbers: tuple[str, ...]
+    constants: tuple[str, ...]
     starts: tuple[int, ...]
 
-    def fixed(self, places: Sequence[int]) -> tuple[str, ...]:
-        """The numbers that are part of the shape, as they are written."""
-        return tuple(n for index, n in enumerate(self.numbers) if index not in places)
+    def place_of(self, node: exp.Expr, starts: Mapping[int, int]) -> int | None:
+        """Of those that begin at ``starts``, the constant that a node was read of."""
+        place = starts.get(node.meta.get("start", -1)) if type(node) is exp.Literal else None
+        if place is None:
+            return None
+        raw = self.constants[place]
+        return place if node.name == (_content(raw) if node.is_string else raw) else None
 
-    def values(self, places: Sequence[int]) -> list[Fraction]:
-        """Those that are open."""
-        return [Fraction(self.numbers[index]) for index in places]
+    def fixed(self, places: Sequence[int]) -> tuple[object, ...]:
+        """The constants that are part of the shape as they are written; of the open ones, which are the same."""
+        opened = self.opened(places)
+        return tuple(opened.get(c, c) if p in places else c for p, c in enumerate(self.constants))
+
+    def opened(self, places: Sequence[int]) -> dict[str, int]:
+        """The open constants, each once, and their numbers."""
+        return {c: n for n, c in enumerate(dict.fromkeys(self.constants[p] for p in places))}
+
+    def values(self, places: Sequence[int]) -> list[Value]:
+        """Of those that are open."""
+        return [_content(c) if c[0] == "'" else Fraction(c) for c in self.opened(places)]
 
 
 def cut(sql: str) -> Cut | None:
-    """A text as its shape and numbers; None where it is long, has none, or may not be what it looks like."""
+    """A text as its shape and constants; None where it is long, has none, or may not be what it looks like."""
     if len(sql) > LONGEST or not is_plain(sql):
         return None
-    numbers: list[str] = []
-    starts: list[int] = []
+    shape, constants, starts = list[str](), list[str](), list[int]()
+    at = 0
+    for start, end in lexer.constants(sql):
+        raw = sql[start:end]
+        kind = _class(raw)
+        if kind is not None:
+            shape += (sql[at:start], f"\x01{kind[0].oid}.{kind[1]}\x02")
+            constants.append(raw)
+            starts.append(start)
+            at = end
+    shape.append(sql[at:])
+    return Cut("".join(shape), tuple(constants), tuple(starts)) if 0 < len(starts) <= MOST_PLACES else None
 
-    def kept(found: re.Match[str]) -> str:
-        whole, decimals = found.groups()
-        if whole is None:
-            return found[0]
-        numbers.append(found[0])
-        starts.append(found.start())
-        return "\x01" if decimals is None else f"\x01{len(decimals.rstrip('0'))}\x02"
 
-    shape = _CUT.sub(kept, sql)
-    return Cut(shape, tuple(numbers), tuple(starts)) if 0 < len(numbers) <= MOST_PLACES else None
+def _class(raw: str) -> tuple[SqlType, Class] | None:
+    """The type of a constant as it is written, and its class; None for what is always part of a shape."""
+    if raw[0] == "'":
+        return (UNKNOWN, _class_of_text(_content(raw))) if len(raw) <= LONGEST_LITERAL else None
+    found = _NUMBER(raw)
+    if found is None:
+        return None
+    return (INT4, 0) if found[1] is None else (NUMERIC, len(found[1].rstrip("0")))
+
+
+def _content(raw: str) -> str:
+    return raw[1:-1].replace("''", "'")
+
+
+def _class_of_text(text: str) -> Class:
+    found = _MOMENT(text)
+    if found is None:
+        return TEXT
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return TEXT
+    return DAY if found[1] == text else MOMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +136,7 @@ class Exact:
         is_known = not (form.has_alike or _has_hole((form.rows, form.keys, form.measures)))
         return cls(query, form if is_known else None, holes)
 
-    def with_(self, values: Sequence[Fraction]) -> nodes.Select:
+    def with_(self, values: Sequence[Value]) -> nodes.Select:
         """The query of a statement's; ``stage`` knows it from then on."""
         constants = {hole: constant(hole, values) for hole in self.holes}
         query = self.query.transform(lambda node: constants[node] if isinstance(node, nodes.Hole) else None)
@@ -117,54 +159,50 @@ def _has_hole(found: Term) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The plan of a shape, and the exact stages of its parts."""
+    """The plan of a shape, the exact stages of its parts, and the texts that it holds for where it is not all."""
 
     plan: Plan
     exact: tuple[Exact, ...]
+    within: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
-    def with_(self, values: Sequence[Fraction]) -> Plan:
+    def fits(self, values: Sequence[Value]) -> bool:
+        """Whether it holds for constants of its classes."""
+        return all(values[place] in texts for place, texts in self.within.items())
+
+    def with_(self, values: Sequence[Value]) -> Plan:
         """The plan of a statement."""
         parts = zip(self.plan.parts, self.exact, strict=True)
         return replace(self.plan, parts=tuple(replace(p, query=e.with_(values)) for p, e in parts))
 
 
 def open_places(tree: exp.Expr, cut: Cut) -> tuple[int, ...]:
-    """The numbers of a text that a plan need not see, by their places."""
+    """The constants of a text that a plan need not see, by their places."""
     starts = {start: place for place, start in enumerate(cut.starts)}
-    found = [node.meta.get("start") for node in _compared(tree) if _is_number(node)]
-    return tuple(starts[start] for start in found if start in starts)
+    found = (cut.place_of(node, starts) for node in _compared(tree))
+    return tuple(sorted(place for place in found if place is not None))
 
 
 def open_parameters(tree: exp.Expr) -> frozenset[int]:
     """The parameters that a plan need not see, by their numbers."""
-    every = [n.name for n in tree.find_all(exp.Parameter)]
-    found = [node.name for node in _compared(tree) if type(node) is exp.Parameter]
-    return frozenset(int(name) for name in found if every.count(name) == 1 and name.isdigit())
+    found = {node.name for node in _compared(tree) if type(node) is exp.Parameter}
+    return frozenset(int(name) for name in found if name.isdigit())
 
 
 def _compared(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """What the outermost WHERE of a query of tables compares columns with."""
-    where = tree.args.get("where")
-    if type(tree) is not exp.Select or where is None or any(tree.args.get(name) for name in _ALONE):
-        return
-    if tree.find(exp.Subquery, exp.Union) is not None or len(list(tree.find_all(exp.Select))) > 1:
-        return
-    for node in _conjuncts(where.this):
-        if type(node) is exp.Between and type(node.this) is exp.Column:
-            yield from (node.args["low"], node.args["high"])
-        sides = (node.this, node.expression) if type(node) in _COMPARISONS else ()
-        if any(type(side) is exp.Column for side in sides):
-            yield from (side for side in sides if type(side) is not exp.Column)
+    """What columns are compared with in WHERE and ON."""
+    for node in tree.find_all(*_COMPARISONS):
+        values = [value if isinstance(value, list) else [value] for value in node.args.values()]
+        sides = [side for value in values for side in value if isinstance(side, exp.Expr)]
+        around = node.find_ancestor(exp.Select, exp.Where, exp.Join, exp.AggFunc)
+        is_condition = type(around) is exp.Join or (
+            type(around) is exp.Where and type(around.parent) is exp.Select
+        )
+        if is_condition and any(type(side) is exp.Column for side in sides):
+            yield from (side.this if _is_cast(side) else side for side in sides)
 
 
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    if isinstance(node, exp.And):
-        return [*_conjuncts(node.this), *_conjuncts(node.expression)]
-    return [node]
-
-
-def _is_number(node: exp.Expr) -> bool:
-    return type(node) is exp.Literal and not node.is_string
+def _is_cast(node: object) -> bool:
+    return type(node) is exp.Cast and node.to.this in _WRITTEN
 
 
 def template(
@@ -174,28 +212,32 @@ def template(
     plan: Plan,
     planned: Callable[[exp.Expr, Parameters], object],
 ) -> Template | None:
-    """The template of a statement's shape; None where its plan depends on the numbers.
+    """The template of a statement's shape; None where its plan depends on the constants.
 
     ``planned`` plans a tree; what it raises is passed on, ``Looked`` where it looks at them.
     """
-    kinds: dict[int, SqlType] = {}
-    values: list[Unseen] = []
-    by_start = {cut.starts[place]: place for place in places}
+    numbers, starts = cut.opened(places), {cut.starts[place]: place for place in places}
+    classes = [_class(c) for c in numbers]
+    kinds = {n: found[0] for n, found in enumerate(classes, 1) if found is not None}
+    unseen = tuple(Unseen(n, found[1]) for n, found in enumerate(classes) if found is not None)
 
     def opened(node: exp.Expr) -> exp.Expr:
-        place = by_start.get(node.meta.get("start", -1)) if type(node) is exp.Literal else None
-        if place is None:
-            return node
-        decimals = cut.numbers[place].partition(".")[2].rstrip("0")
-        kinds[len(values) + 1] = NUMERIC if "." in cut.numbers[place] else INT4
-        values.append(Unseen(places.index(place), len(decimals)))
-        return exp.Parameter(this=exp.Literal.number(len(values)))
+        place = cut.place_of(node, starts)
+        return (
+            node
+            if place is None
+            else exp.Parameter(this=exp.Literal.number(numbers[cut.constants[place]] + 1))
+        )
 
-    found = planned(tree.transform(opened), Parameters(kinds, tuple(values)))
-    return checked(found, plan, cut.values(places)) if len(values) == len(places) else None
+    found, values = planned(tree.transform(opened), Parameters(kinds, unseen)), cut.values(places)
+    within = {u.place: u.within for u in unseen if u.within is not None}
+    for place in (place for place, texts in within.items() if values[place] not in texts):
+        raise nodes.Looked(place)
+    made = checked(found, plan, values)
+    return None if made is None else replace(made, within=within)
 
 
-def checked(found: object, plan: Plan, values: Sequence[Fraction]) -> Template | None:
+def checked(found: object, plan: Plan, values: Sequence[Value]) -> Template | None:
     """The template out of a plan of unseen constants, if with these values it is this plan, its normal forms too."""
     if not isinstance(found, Plan):
         return None
@@ -210,22 +252,24 @@ def _forms(plan: Plan) -> list[Stage]:
     return [stage(part.query) for part in plan.parts]
 
 
-def class_of(value: object, kind: SqlType) -> int | None:
-    """The class of a parameter's value that a plan need not see: its decimals, -1 for a DOUBLE; None for all others."""
-    if isinstance(value, float):
-        is_open = kind.oid in FLOATS and 0 <= value < LARGEST
-        return -1 if is_open else None
-    if type(value) is int:
-        return 0 if kind.oid in INTEGERS and 0 <= value < LARGEST else None
-    if (
-        not isinstance(value, Decimal)
-        or kind.oid != NUMERIC.oid
-        or not value.is_finite()
-        or not 0 <= value < LARGEST
-    ):
-        return None
-    decimals = -int(value.normalize().as_tuple().exponent)
-    return max(decimals, 0) if decimals <= MOST_DECIMALS else None
+def class_of(value: object, kind: SqlType) -> tuple[Class] | None:
+    """The class of a parameter's value that a plan need not see; None for all others."""
+    match value:
+        case str() if kind.oid in TEXTS and len(value) <= LONGEST_LITERAL and value.isprintable():
+            return (_class_of_text(value),)
+        case datetime(tzinfo=None, microsecond=0) if kind.oid == TIMESTAMP.oid:
+            return (MOMENT,)
+        case date() if kind.oid == DATE.oid and not isinstance(value, datetime):
+            return (DAY,)
+        case float() if kind.oid in FLOATS and 0 <= value < LARGEST:
+            return (None,)
+        case int() if type(value) is int and kind.oid in INTEGERS and 0 <= value < LARGEST:
+            return (0,)
+        case Decimal() if kind.oid == NUMERIC.oid and value.is_finite() and 0 <= value < LARGEST:
+            decimals = max(-int(value.normalize().as_tuple().exponent), 0)
+            return (decimals,) if decimals <= MOST_DECIMALS else None
+        case _:
+            return None
 
 
 def bound_template(
@@ -242,12 +286,12 @@ def bound_template(
         raise AssertionError("a statement whose parameters are bound")
     values: list[object] = list(given.values)
     for index, place in enumerate(places):
-        decimals = class_of(values[place], given.types[place + 1])
-        values[place] = Unseen(index, None if decimals == -1 else decimals)
-    found = planned(Parameters(dict(given.types), tuple(values)))
-    return checked(found, plan, exact_values([given.values[place] for place in places]))
+        found = class_of(values[place], given.types[place + 1])
+        values[place] = values[place] if found is None else Unseen(index, found[0])
+    made = planned(Parameters(dict(given.types), tuple(values)))
+    return checked(made, plan, exact_values([given.values[place] for place in places]))
 
 
-def exact_values(values: Sequence[object]) -> list[Fraction]:
-    """Numbers as they are put into a template."""
-    return [Fraction(value) for value in values if isinstance(value, int | float | Decimal)]
+def exact_values(values: Sequence[object]) -> list[Value]:
+    """Parameters as they are put into a template."""
+    return [Fraction(v) if isinstance(v, int | float | Decimal) else str(v) for v in values]

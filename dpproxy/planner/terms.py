@@ -92,7 +92,7 @@ _RULES: dict[type[nodes.Node], Callable[[Any, Leaf], Term]] = {
     nodes.Or: lambda node, leaf: any_of(_each(node.conditions, leaf)),
     nodes.Not: lambda node, leaf: negated(term(node.value, leaf)),
     nodes.Number: lambda node, _: ("literal", False, node.text),
-    nodes.Hole: lambda node, _: ("hole", node.place, node.scale),
+    nodes.Hole: lambda node, _: ("hole", node.place, node.form),
     nodes.Text: lambda node, _: ("literal", True, node.value),
     nodes.Truth: lambda node, _: TRUE if node.value else FALSE,
     nodes.Null: lambda _, __: NULL,
@@ -129,8 +129,8 @@ def constant_kind(value: Term) -> Term | None:
             return ("text",)
         case ("literal", False, str(text)):
             return ("double",) if "e" in text.lower() else ("number", len(text.partition(".")[2]))
-        case ("hole", _, scale):
-            return ("double",) if scale is None else ("number", 0)
+        case ("hole", _, form):
+            return ("double",) if form is None else ("number", 0) if isinstance(form, int) else ("text",)
         case ("true",) | ("false",):
             return ("bool",)
         case ("neg", inner):

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Notice
+from dpproxy.analysis.unseen import Unseen
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.policy.model import Members
+from dpproxy.values.pgtypes import UNKNOWN
 
 MOST_NAMED = 10
 """Declared values that the notice lists."""
@@ -17,13 +19,15 @@ def tell_undeclared(select: exp.Select, rows: Rows, planning: Planning) -> None:
     """A notice for each text that WHERE compares a column with, though the policy lists others for it."""
     where = select.args.get("where")
     for node in own_nodes(where) if where is not None else ():
-        for column, text in _compared(node):
+        for column, text in _compared(node, planning):
             values = _declared(column, rows, planning)
-            if values and text not in values:
+            if values and isinstance(text, Unseen):
+                text.among(values)
+            elif values and text not in values:
                 planning.tell(_notice(column.name, values))
 
 
-def _compared(node: exp.Expr) -> Iterator[tuple[exp.Column, str]]:
+def _compared(node: exp.Expr, planning: Planning) -> Iterator[tuple[exp.Column, str | Unseen]]:
     """The pairs of a column and a text in one comparison."""
     sides: list[exp.Expr] = []
     if type(node) in (exp.EQ, exp.NEQ):
@@ -34,6 +38,15 @@ def _compared(node: exp.Expr) -> Iterator[tuple[exp.Column, str]]:
     for side in sides if column is not None else ():
         if type(side) is exp.Literal and side.is_string and column is not None:
             yield column, str(side.this)
+        elif type(side) is exp.Parameter and column is not None:
+            yield from ((column, unseen) for unseen in _unseen(side, planning))
+
+
+def _unseen(node: exp.Parameter, planning: Planning) -> list[Unseen]:
+    """The text that is written where a parameter stands for it."""
+    number, given = int(node.name), planning.parameters
+    values = given.values if given.types.get(number) is UNKNOWN else None
+    return [v for v in (values or ())[number - 1 : number] if isinstance(v, Unseen)]
 
 
 def _declared(node: exp.Column, rows: Rows, planning: Planning) -> tuple[str, ...]:

@@ -139,6 +139,21 @@ def _comment_end(sql: str, start: int) -> int:
     raise SyntaxRefused("unterminated comment", hint="close it; comments nest", position=start)
 
 
+def constants(sql: str) -> list[tuple[int, int]]:
+    """Where the numbers and the texts of a plain SELECT begin and end, with what is not readable none."""
+    found, at = list[tuple[int, int]](), 0
+    for token in _TOKEN.finditer(sql):
+        if token.start() != at:
+            return []
+        at = token.end()
+        if token.lastindex in _CONSTANT:
+            found.append(token.span(token.lastindex))
+    return found
+
+
+_CONSTANT = frozenset((_KINDS.index(Kind.TEXT), _KINDS.index(Kind.NUMBER)))
+
+
 # --- statements
 
 
