@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakSet
 
@@ -16,7 +18,7 @@ from dpproxy.backends.failures import failure
 from dpproxy.backends.frames import Channel
 from dpproxy.backends.spill import Spill
 from dpproxy.backends.worker import CLOSE, INTERRUPT, LANE, ORDER
-from dpproxy.values.errors import StartupError
+from dpproxy.values.errors import Refusal, StartupError
 
 LONGEST_START = 20.0
 """Seconds a statement waits for a process that is being started."""
@@ -24,6 +26,8 @@ PAUSES = (0.0, 0.1, 0.5, 2.0, 10.0)
 """Seconds before each further attempt to start one, while none succeeds."""
 FAREWELL = 5.0
 """Seconds a process gets to close its files."""
+POLL = 0.02
+"""Seconds between two looks at whether what runs has ended."""
 Opening = tuple[str, int | None, str | None, str | None, str | None]
 """The data, threads, memory, the file of prepared tables, and where rows are written that do not fit into memory."""
 _ROOT = Path(__file__).resolve().parents[2]
@@ -129,6 +133,12 @@ class Keeper:
         self._child: Child | None = None
         self._failed: StartupError | None = None
         self._closing = False
+        self._data = path
+        self._held = _identity(path)
+        self.altered = False
+        """The data is not what the schema and the plans are of: nothing is read until it is, or is read anew."""
+        self._renewing = False
+        self._reopening: Callable[[int], tuple[Path, Path]] | None = None
         # The kernel ends a process with the thread that started it: this one lives as long as the server.
         self._thread = threading.Thread(target=self._keep, name="worker", daemon=True)
         self._thread.start()
@@ -136,14 +146,59 @@ class Keeper:
         if failed is not None:
             raise failed
 
-    def child(self) -> Child:
-        """The process; one that is being started is waited for. Raises ``Internal`` where there is none."""
+    def child(self, *, anyway: bool = False) -> Child:
+        """The process; one that is being started is waited for. Raises ``Internal`` where there is none.
+
+        None, but ``anyway``, where the data has been altered.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._is_ready() or self._closing, LONGEST_START)
-            child = self._child
-        if child is None or child.doomed or self._closing:
+            self._changed.wait_for(lambda: self._is_ready(anyway=anyway) or self._closing, LONGEST_START)
+            child, is_ready = self._child, self._is_ready(anyway=anyway)
+        if self.altered and not anyway:
+            raise failure("altered")
+        if child is None or not is_ready or self._closing:
             raise failure("stopping" if self._closing else "unavailable")
         return child
+
+    def check_file(self, *, charged: bool) -> None:
+        """Raise ``Internal`` where the file was written over while it was open: what was read is of no state.
+
+        A file that was put in its place is another one: the process goes on with its own.
+        """
+        now = _identity(self._data)
+        if now is not None and self._held is not None and now != self._held and now[:2] == self._held[:2]:
+            self.altered = True
+        if self.altered:
+            raise failure("altered, charged" if charged else "altered")
+
+    def renew(
+        self, opened: Callable[[int], tuple[Path, Path]], idle: Callable[[], bool], patience: float
+    ) -> None:
+        """Another process over other data: what runs gets so many seconds to end, and new statements wait.
+
+        ``opened`` is given the new epoch once the old process has ended, and returns the data and the file of prepared
+        tables. While it raises, it is asked again.
+        """
+        with self._changed:
+            child = self._child
+            self._reopening = opened
+            self._renewing = True
+            if child is not None:
+                child.doomed = True
+        until = time.monotonic() + patience
+        while not idle() and time.monotonic() < until:
+            time.sleep(POLL)
+        if child is not None:
+            child.end()
+        with self._changed:
+            self._changed.wait_for(lambda: self._reopening is None or self._closing)
+            self._changed.wait_for(lambda: self._is_ready(anyway=True) or self._closing, LONGEST_START)
+
+    def renewed(self, *, altered: bool) -> None:
+        """Let statements read the other data, or have them refused."""
+        with self._changed:
+            self._renewing, self.altered = False, altered
+            self._changed.notify_all()
 
     def close(self) -> None:
         """End it for good."""
@@ -155,8 +210,11 @@ class Keeper:
             child.end()
         self._thread.join()
 
-    def _is_ready(self) -> bool:
-        return self._child is not None and not self._child.doomed
+    def _is_ready(self, *, anyway: bool) -> bool:
+        if self.altered and not anyway:
+            return True
+        is_open = self._child is not None and not self._child.doomed
+        return is_open and (anyway or not self._renewing)
 
     def _first(self) -> StartupError | None:
         """Wait for the first process; why there is none, and none will be."""
@@ -170,8 +228,9 @@ class Keeper:
         epoch, attempt = 0, 0
         while not self._pause(attempt):
             try:
+                self._open_other(epoch)
                 child = Child(self._opening, epoch)
-            except (StartupError, OSError) as error:
+            except (StartupError, Refusal, OSError) as error:
                 attempt = min(attempt + 1, len(PAUSES) - 1)
                 self._set(
                     None, error if isinstance(error, StartupError) else StartupError(f"no process: {error}")
@@ -190,6 +249,19 @@ class Keeper:
         if self._spill is not None:
             self._spill.close()
 
+    def _open_other(self, epoch: int) -> None:
+        """Take up the data that shall be read from now on; without any, it must still be the file of the first time."""
+        with self._changed:
+            if self._reopening is not None:
+                self._data, prepared = self._reopening(epoch)
+                self._opening = (str(self._data), *self._opening[1:3], str(prepared), self._opening[4])
+                self._held, self._reopening, self.altered = _identity(self._data), None, False
+                self._changed.notify_all()
+            elif epoch and (found := _identity(self._data)) != self._held:
+                self.altered = found is not None
+                self._changed.notify_all()
+                raise StartupError(f"data source {self._data} is another file than at the start")
+
     def _pause(self, attempt: int) -> bool:
         with self._changed:
             return self._changed.wait_for(lambda: self._closing, PAUSES[attempt])
@@ -198,6 +270,15 @@ class Keeper:
         with self._changed:
             self._child, self._failed = child, failed
             self._changed.notify_all()
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    """What tells a file from another one in its place, and from itself written over."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _spill(state: Path) -> Spill:

@@ -106,9 +106,10 @@ class DuckDB:
 
     def prepared_names(self) -> set[str]:
         """The prepared tables that are there."""
-        listed = self._connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [PREPARED]
-        ).fetchall()
+        with self._connection.cursor() as cursor:  # other threads have theirs
+            listed = cursor.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [PREPARED]
+            ).fetchall()
         return {name for (name,) in listed}
 
     def schema(self) -> Schema:
@@ -117,30 +118,8 @@ class DuckDB:
         A collation would make two keys one and show either spelling: text columns of a table that declares one do not
         exist here. A view is listed and never run: it could repeat or reorder rows.
         """
-        rows = self._connection.execute(
-            "SELECT c.table_name, c.column_name, c.data_type, c.is_nullable "
-            "FROM duckdb_columns() AS c JOIN duckdb_tables() AS t "
-            "ON c.database_name = t.database_name AND c.schema_name = t.schema_name AND c.table_name = t.table_name "
-            "WHERE c.schema_name = 'main' AND NOT c.internal AND c.database_name = current_database() "
-            "AND NOT (c.data_type = 'VARCHAR' AND contains(lower(t.sql), 'collate')) "
-            "ORDER BY c.table_name, c.column_index"
-        ).fetchall()
-        tables: dict[str, list[Column]] = {}
-        for table, name, kind, nullable in rows:
-            known = column_type(kind)
-            if known is not None:
-                tables.setdefault(table, []).append(Column(name, known, not nullable))
-        names = column_names(self._connection)
-        left_out = {
-            table: tuple(name for name in names[table] if all(name != c.name for c in columns))
-            for table, columns in tables.items()
-        }
-        return Schema(
-            {name: tuple(columns) for name, columns in tables.items()},
-            constraints(self._connection),
-            views(self._connection, names),
-            {table: columns for table, columns in left_out.items() if columns},
-        )
+        with self._connection.cursor() as cursor:
+            return _described(cursor)
 
     def run(
         self,
@@ -323,6 +302,33 @@ class DuckDB:
         """Give the file back."""
         self._builder.close()
         self._connection.close()
+
+
+def _described(connection: duckdb.DuckDBPyConnection) -> Schema:
+    rows = connection.execute(
+        "SELECT c.table_name, c.column_name, c.data_type, c.is_nullable "
+        "FROM duckdb_columns() AS c JOIN duckdb_tables() AS t "
+        "ON c.database_name = t.database_name AND c.schema_name = t.schema_name AND c.table_name = t.table_name "
+        "WHERE c.schema_name = 'main' AND NOT c.internal AND c.database_name = current_database() "
+        "AND NOT (c.data_type = 'VARCHAR' AND contains(lower(t.sql), 'collate')) "
+        "ORDER BY c.table_name, c.column_index"
+    ).fetchall()
+    tables: dict[str, list[Column]] = {}
+    for table, name, kind, nullable in rows:
+        known = column_type(kind)
+        if known is not None:
+            tables.setdefault(table, []).append(Column(name, known, not nullable))
+    names = column_names(connection)
+    left_out = {
+        table: tuple(name for name in names[table] if all(name != c.name for c in columns))
+        for table, columns in tables.items()
+    }
+    return Schema(
+        {name: tuple(columns) for name, columns in tables.items()},
+        constraints(connection),
+        views(connection, names),
+        {table: columns for table, columns in left_out.items() if columns},
+    )
 
 
 def _check(cancelled: Callable[[], bool]) -> None:

@@ -26,6 +26,10 @@ class FactsChanged(Internal):
     """A public table is no longer what the statement was planned with."""
 
 
+class Altered(Internal):
+    """The data source is not what the schema and the plans are of."""
+
+
 class TableGone(Internal):
     """A table that the statement reads is not there."""
 
@@ -63,8 +67,13 @@ FAILURES: dict[str, Failure] = {
         "Send it again: it is planned anew.",
     ),
     "gone": Failure(TableGone, "a table of the data source is no longer there; the statement stays charged"),
-    "altered": Failure(Internal, _ALTERED, _TO_OPERATORS),
-    "altered, charged": Failure(Internal, f"{_ALTERED}; the statement stays charged", _TO_OPERATORS),
+    "altered": Failure(Altered, _ALTERED, _TO_OPERATORS),
+    "altered, charged": Failure(Altered, f"{_ALTERED}; the statement stays charged", _TO_OPERATORS),
+    "renewed": Failure(
+        FactsChanged,
+        "the data was loaded anew while the statement was planned; it stays charged",
+        "Send it again: it is planned anew.",
+    ),
     "stopping": Failure(Internal, "the server is shutting down; the statement stays charged"),
     "unavailable": Failure(Internal, "the data is not available at the moment"),
     "public lost": Failure(

@@ -1,6 +1,7 @@
 """How a data source is opened: one function for each scheme of `data.NAME.url`, and one for `data.NAME.path`."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from dpproxy.backends.prepared import prepared_file
 from dpproxy.backends.pushed import Pushed
@@ -9,6 +10,7 @@ from dpproxy.backends.remote import Remote
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Opened
 from dpproxy.config.configuration import Config
+from dpproxy.values.errors import StartupError
 
 Opener = Callable[[Config, bytes, Callable[[str], None]], Opened]
 """Of the configuration of this one data source, the truncation secret, and who is told of progress.
@@ -27,9 +29,32 @@ def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Op
     """A DuckDB file, or a directory of Parquet and CSV files, with the prepared tables beside it."""
     if config.data.path is None:
         raise AssertionError("a source without a scheme has a path")
-    path = snapshot(config.data.path, config.state, progress)
-    prepared = prepared_file(config.state, path, secret)
-    return Opened(Remote(path, prepared=prepared, **config.limits), prepared.stem)
+    source, state = config.data.path, config.state
+    path = snapshot(source, state, progress)
+    prepared = prepared_file(state, path, secret)
+    remote = Remote(path, prepared=prepared, **config.limits)
+
+    def renew(between: Callable[[], None]) -> str:
+        fresh = snapshot(source, state, progress)
+        beside: list[Path] = []
+
+        def opened() -> tuple[Path, Path]:
+            beside[:] = [prepared_file(state, fresh, secret)]
+            return fresh, beside[0]
+
+        if not remote.renew(opened, between):
+            raise StartupError(
+                f"{source}: a table has other columns than before; restart the proxy to serve them"
+            )
+        return beside[0].stem
+
+    return Opened(remote, prepared.stem, renew)
+
+
+def _live(between: Callable[[], None]) -> str:
+    """Rows that are read as they are need not be read anew."""
+    between()
+    return ""
 
 
 def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
@@ -41,7 +66,8 @@ def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None])
     try:
         kept = config.data.prepared_schema
         keeper = None if kept is None else PostgresPrepared(server, kept, config.database, secret)
-        return Opened(Pushed(server, beside(config.state, secret, config.limits), config.state, keeper), "")
+        pushed = Pushed(server, beside(config.state, secret, config.limits), config.state, keeper)
+        return Opened(pushed, "", _live)
     except BaseException:
         server.close()
         raise
@@ -53,7 +79,8 @@ def _spark(config: Config, secret: bytes, _progress: Callable[[str], None]) -> O
 
     server = Spark(config.data.url or "", config.database, config.statement_timeout)
     try:
-        return Opened(Pushed(server, beside(config.state, secret, config.limits), config.state), "")
+        pushed = Pushed(server, beside(config.state, secret, config.limits), config.state)
+        return Opened(pushed, "", server.renewed)
     except BaseException:
         server.close()
         raise

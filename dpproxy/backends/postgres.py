@@ -24,7 +24,7 @@ from dpproxy.backends.dialect import Value, unanswered
 from dpproxy.backends.failures import failure
 from dpproxy.backends.postgres_casts import RELEASED
 from dpproxy.backends.postgres_dialect import dialect
-from dpproxy.backends.postgres_schema import Described, described
+from dpproxy.backends.postgres_schema import Described, altered, declared, described
 from dpproxy.backends.postgres_start import (
     LONGEST_CONNECT,
     check_role,
@@ -130,6 +130,7 @@ class Postgres:
                 self.schema_name = schema_of(url, name)
                 check_role(connection, name, self.schema_name)
                 self._described: Described = described(connection, self.schema_name)
+                self._declared = declared(connection, self.schema_name)
         except psycopg.Error as error:
             raise StartupError(f"data.{name}.url: {reason(error)}") from None
         self.dialect = dialect(self.schema_name)
@@ -142,7 +143,7 @@ class Postgres:
         """How the columns of a table are read; None where there is none."""
         return None if database else self._described.columns.get(name)
 
-    def check(self, sql: str, parameters: int) -> None:
+    def check(self, sql: str, parameters: int, tables: frozenset[str] = frozenset()) -> None:
         """Have the statement planned and not run: what the server would not take is refused before it costs anything.
 
         Waits for a table that is locked. Raises ``Unsupported``, ``Cancelled`` where the session that asks is
@@ -152,6 +153,7 @@ class Postgres:
         statement: _Statement | None = None
         try:
             with self._used() as connection, self._known(connection, order) as statement:
+                self.check_declared(connection, tables, charged=False)
                 connection.execute(f"EXPLAIN {sql}".encode(), [None] * parameters)
         except psycopg.OperationalError as error:
             if isinstance(error, errors.QueryCanceled) or (statement and statement.stopped_at):
@@ -171,6 +173,7 @@ class Postgres:
             with self._used() as connection, self._known(connection, order) as statement:
                 if order.cancelled():
                     raise errors.QueryCanceled
+                self.check_declared(connection, order.tables, charged=order.charged)
                 with connection.transaction() if order.facts else nullcontext():
                     for sql, told in order.facts:
                         found = connection.execute(sql.encode()).fetchall()
@@ -180,12 +183,29 @@ class Postgres:
                         statement.rest()
                         yield _table(rows, order.types)
                         statement.go()
+                self.check_declared(connection, order.tables, charged=order.charged)
         except psycopg.Error as error:
             if isinstance(error, _ALTERED):
                 self._log_altered(error)
             raise failure(_code(error, statement, order)) from None
         except (pa.ArrowException, ArithmeticError, ValueError):  # what it says may quote a row
             raise failure("exact" if order.charged else "public") from None
+
+    def check_declared(
+        self, connection: psycopg.Connection[Any], tables: frozenset[str], *, charged: bool
+    ) -> None:
+        """Raise ``Internal`` where a table is declared otherwise than at the start: its columns mean something else.
+
+        Asked before a statement and after it, each time of the catalogue as it is then: nothing that was read in
+        between is used where they differ.
+        """
+        if not tables:
+            return
+        found = declared(connection, self.schema_name, sorted(tables))
+        told = altered(self._declared, found, sorted(tables))
+        if told is not None:
+            _LOG.error("data source %s has changed: %s", self._name, told)
+            raise failure("altered, charged" if charged else "altered")
 
     def _log_altered(self, error: psycopg.Error) -> None:
         """The server's words name tables and columns: it says them before it reads a row."""

@@ -73,6 +73,7 @@ class PostgresPrepared:
                     f"REVOKE ALL ON {place} FROM PUBLIC",
                 ):
                     connection.execute(sql.encode())
+                self._server.check_declared(connection, build.query.tables, charged=True)
                 connection.execute(f"INSERT INTO {place} {build.query.sql}".encode(), values)
                 connection.execute(f"ANALYZE {place}".encode())
 

@@ -4,7 +4,7 @@ A type of ours stands for several of PostgreSQL's: each column is read in a way 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,7 @@ MOST_DIGITS = 38
 _TABLES = """
 WITH RECURSIVE family (parent, child) AS (
   SELECT oid, oid FROM pg_class WHERE relnamespace = quote_ident($1)::regnamespace
+    AND ($2::text[] IS NULL OR relname = ANY($2))
   UNION SELECT f.parent, i.inhrelid FROM family AS f JOIN pg_inherits AS i ON i.inhparent = f.child),
 strange AS (SELECT f.parent FROM family AS f JOIN pg_class AS d ON d.oid = f.child
   WHERE d.relkind NOT IN ('r', 'p', 'm')),
@@ -56,7 +57,8 @@ WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p',
   AND NOT c.relispartition AND NOT row_security_active(c.oid) AND a.attnum > 0
   AND NOT a.attisdropped AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY c.relname, a.attnum
 """
-"""A table shows the rows of its partitions, and of what inherits from it: these are looked at, too."""
+"""A table shows the rows of its partitions, and of what inherits from it: these are looked at, too. Of the tables that
+are named, or of all."""
 _CONSTRAINTS = """
 SELECT c.relname, k.contype::text, ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY AS u(n, place)
     JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.place), f.relname,
@@ -90,6 +92,36 @@ class Described:
     columns: dict[str, dict[str, Value]]
 
 
+Declared = Mapping[str, Mapping[str, tuple[object, ...]]]
+"""What the catalogue says of each column of each table that may be read."""
+
+
+def declared(
+    connection: psycopg.Connection[Any], schema: str, tables: Sequence[str] | None = None
+) -> Declared:
+    """The declarations as they are now; of the tables that are named, or of all."""
+    rows = connection.execute(_TABLES, [schema, None if tables is None else list(tables)]).fetchall()
+    return {table: {name: tuple(rest) for name, *rest in columns} for table, columns in _grouped(rows)}
+
+
+def altered(before: Declared, now: Declared, tables: Iterable[str]) -> str | None:
+    """What is no longer as the proxy has read it, in words for operators; a column that was added is nothing of ours.
+
+    A column that has lost NULL is none either.
+    """
+    for table in tables:
+        held = now.get(table)
+        if held is None:
+            return f'table "{table}" is not there, or not for this role'
+        for name, (kind, modifier, required, *rest) in before[table].items():
+            found = held.get(name)
+            if found is None:
+                return f'table "{table}" has no column "{name}" any more'
+            if found not in ((kind, modifier, required, *rest), (kind, modifier, True, *rest)):
+                return f'column "{name}" of table "{table}" is declared otherwise'
+    return None
+
+
 def described(connection: psycopg.Connection[Any], schema: str) -> Described:
     """Tables, columns, constraints and views of a schema, in their spelling.
 
@@ -102,7 +134,7 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
     tables: dict[str, list[Column]] = {}
     reads: dict[str, dict[str, Value]] = {}
     left_out: dict[str, list[str]] = {}
-    rows = connection.execute(_TABLES, [schema]).fetchall()
+    rows = connection.execute(_TABLES, [schema, None]).fetchall()
     alike = _alike({table for table, *_ in rows})
     for table, columns in _grouped(rows):
         if table.lower() in alike:
@@ -118,13 +150,13 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
     views = {
         name: View("", tuple(columns)) for name, columns in connection.execute(_VIEWS, [schema]).fetchall()
     }
-    declared = connection.execute(_CONSTRAINTS, [schema]).fetchall()
+    constraints = connection.execute(_CONSTRAINTS, [schema]).fetchall()
     enums = connection.execute(_ENUMS, [schema]).fetchall()
     return Described(
         Schema(
             {table: tuple(columns) for table, columns in tables.items()},
             (
-                *(_constraint(*row) for row in declared if row[0] in tables),
+                *(_constraint(*row) for row in constraints if row[0] in tables),
                 *(_labels(*row) for row in enums if row[0] in tables and row[2]),
             ),
             {name: view for name, view in views.items() if name not in tables},

@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 
 from dpproxy.algebra.plan import PreparedTable
-from dpproxy.backends.failures import WorkerLost, failure
+from dpproxy.backends.failures import Altered, WorkerLost, failure
 from dpproxy.backends.source import Source
 from dpproxy.system.disk import in_use
 from dpproxy.values.errors import Cancelled, Internal
@@ -120,7 +120,7 @@ class PreparedTables:
                     raise failure("cancelled") from None
                 continue
             if error is not None:
-                raise failure("exact") from None
+                raise failure("altered, charged" if isinstance(error, Altered) else "exact") from None
             return
 
     def _look_again(self) -> None:
@@ -155,7 +155,7 @@ class PreparedTables:
         given = {"1": self._secret.hex()} if table.truncated else {}
         try:
             self._backend.build(table.name, table.query, given, SESSION, self._closed.is_set)
-        except Cancelled:
+        except (Cancelled, Altered):
             raise
         except Internal as error:
             self._lost += isinstance(error, WorkerLost)

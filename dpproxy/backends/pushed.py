@@ -56,6 +56,8 @@ class Order:
     """All its rows are made at once."""
     facts: tuple[tuple[str, pa.Table], ...] = ()
     """Digests of public tables, as statements, and what they were when this one was planned: they must be so still."""
+    tables: frozenset[str] = frozenset()
+    """The tables of the data that it reads: they must be declared as they were when the proxy was started."""
     cancelled: Callable[[], bool] = lambda: False
 
 
@@ -74,8 +76,11 @@ class Server(Protocol):
     def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
         """How the columns of a table are read; None where there is none."""
 
-    def check(self, sql: str, parameters: int) -> None:
-        """Raise ``Unsupported`` for a text with parameters that the engine does not take. Reads no row."""
+    def check(self, sql: str, parameters: int, tables: frozenset[str] = frozenset(), /) -> None:
+        """Raise ``Unsupported`` for a text with parameters that the engine does not take. Reads no row.
+
+        Raises ``Internal`` where one of the tables is not declared any more as it was.
+        """
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken."""
@@ -158,7 +163,8 @@ class Pushed:
         values = [parameters[number] for number in known.parameters]
         order = Order(
             known.sql, values, types, session, self._server.limit,
-            charged=True, few=few is not None, facts=self._facts_of(known, epoch), cancelled=cancelled,
+            charged=True, few=few is not None, facts=self._facts_of(known, epoch), tables=known.tables,
+            cancelled=cancelled,
         )  # fmt: skip
         try:
             return self._answered(order, types, select)
@@ -324,7 +330,7 @@ class Pushed:
         return known[0]
 
     def _ask(self, checked: Statement) -> None:
-        self._server.check(checked.sql, len(checked.parameters))
+        self._server.check(checked.sql, len(checked.parameters), checked.tables)
 
     def _printed(self, query: nodes.Query) -> tuple[Statement, Statement]:
         """The statement that runs, and the one that is checked: it reads no prepared table, which may not be there."""
@@ -345,7 +351,9 @@ class Pushed:
         self, query: Statement, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
     ) -> Generator[pa.Table]:
         types = types_of(query.columns)
-        order = Order(query.sql, (), types, session, LONGEST_PUBLIC, charged=False, facts=facts)
+        order = Order(
+            query.sql, (), types, session, LONGEST_PUBLIC, charged=False, facts=facts, tables=query.tables
+        )
         return self._server.batches(order)
 
     def _whole(

@@ -33,6 +33,8 @@ LIMIT = 300.0
 """Seconds of a statement over protected tables."""
 GRACE = 5.0
 """Seconds the engine has to obey an interrupt."""
+PATIENCE = 10.0
+"""Seconds that what runs gets to end before other data is opened."""
 LONGEST_BUILD = 3600.0
 """Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
 
@@ -89,16 +91,21 @@ class Remote:
         self._running: dict[str, _Call] = {}
         self._keeper = Keeper(path.absolute(), threads, memory, prepared)
         self._limits = Limits()
+        self._since = 0
+        """The epoch that began with the data at hand: no plan of an earlier one is run."""
+        self._tables: Schema | None = None
+        """What the plans are of, once other data was opened than at the start."""
 
     @property
     def epoch(self) -> int:
         """How many processes there were before this one."""
-        return self._keeper.child().epoch
+        return self._keeper.child(anyway=True).epoch
 
     prepares = True
 
-    def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
-        """Whatever is planned is in the engine's own words."""
+    def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:  # noqa: ARG002
+        """Whatever is planned is in the engine's own words; while the data is altered nothing runs."""
+        self._keeper.check_file(charged=False)
 
     def shown(self, query: nodes.Query) -> str:
         """The text of a statement, as the engine with the data reads it."""
@@ -125,9 +132,11 @@ class Remote:
         few: Sequence[SqlType] | None = None,
         select: Select | None = None,
         cancelled: Callable[[], bool] = lambda: False,
-        epoch: int = 0,  # noqa: ARG002 - the rows of a file do not change
+        epoch: int = 0,
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time. As ``DuckDB.run``, and within the limit."""
+        if epoch < self._since:
+            raise failure("renewed")
         given = [list(parameters.items()), None if few is None else list(few), select is not None]
         _, table = self._ask("run", (printing.text(query), *given), session, self._limit, cancelled, select)
         return Exact(table)
@@ -164,12 +173,14 @@ class Remote:
     def run_portions(self, query: nodes.Query, portion: int, session: str) -> Generator[pa.Table]:
         """Rows of a statement over public tables and views, in the engine's types, so many as they are taken."""
         child = self._keeper.child()
+        self._keeper.check_file(charged=False)
         call = _Call(child, next(self._numbers), time.monotonic() + LONGEST_PUBLIC + GRACE, self._limits)
         request = [call.number, "run_portions", [printing.text(query), portion]]
         waiting = partial(self._waiting, session, call)
         try:
             found = batches(child.take(), call, request, waiting, LONGEST_PUBLIC + GRACE, child.give)
             outcome, value = yield from found
+            self._keeper.check_file(charged=False)
         except GONE:
             _lost(call, is_charged=False)
         _result((outcome, value, None), call)
@@ -204,6 +215,30 @@ class Remote:
         if call is not None:
             call.interrupt()
 
+    def renew(self, opened: Callable[[], tuple[Path, Path]], between: Callable[[], None]) -> bool:
+        """Read other data from now on: a file, and one for its prepared tables, both told once the old ones are closed.
+
+        ``between`` is called after the last statement over the old data and before the first over the new. False where
+        a table of the old data has other columns in the new: nothing is answered then.
+        """
+        before = self.schema() if self._tables is None else self._tables
+
+        def opening(epoch: int) -> tuple[Path, Path]:
+            files = opened()
+            between()
+            self._since = epoch
+            return files
+
+        altered = True
+        try:
+            self._keeper.renew(opening, lambda: not self._running, PATIENCE)
+            now = self.schema().tables
+            altered = any(now.get(name) != columns for name, columns in before.tables.items())
+        finally:
+            self._tables = before
+            self._keeper.renewed(altered=altered)
+        return not altered
+
     def close(self) -> None:
         """End the process."""
         self._keeper.close()
@@ -219,7 +254,7 @@ class Remote:
         select: Select | None = None,
     ) -> tuple[Any, pa.Table]:
         """Ask the process: a value and a table. A statement that must not be asked again is never sent twice."""
-        child = self._keeper.child()
+        child = self._keeper.child(anyway=method in _ALWAYS)
         call = _Call(child, next(self._numbers), time.monotonic() + limit, self._limits)
         try:
             with self._waiting(session, call):
@@ -234,7 +269,13 @@ class Remote:
                 child.give(lane)
         except GONE:
             _lost(call, is_charged=method == "run")
+        if method not in _ALWAYS:
+            self._keeper.check_file(charged=method == "run")
         return _result(outcome, call)
+
+
+_ALWAYS = frozenset(("schema", "prepared_names", "load", "unload"))
+"""What reads no row of the data."""
 
 
 def _exchange(lane: Channel, request: object, select: Select | None) -> tuple[str, Any, pa.Table]:

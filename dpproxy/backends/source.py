@@ -99,7 +99,11 @@ class Opened:
     Attributes:
         backend: what answers.
         state: names the state of the data as it was then; nobody without the truncation secret can foresee it.
+        renew: reads the data anew, which a loader has replaced: given what is to be done between the last statement
+            over the old and the first over the new, it returns the new ``state``. Raises ``StartupError``; statements
+            are refused from then on where a table has other columns than before.
     """
 
     backend: Source
     state: str
+    renew: Callable[[Callable[[], None]], str]

@@ -6,7 +6,7 @@ sentences; a worker that is lost fails nothing, for the server has its tasks run
 
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -138,7 +138,7 @@ class Spark:
         """How the columns of a table are read; None where there is none."""
         return None if database else self._readers.get(name.lower())
 
-    def check(self, sql: str, parameters: int) -> None:
+    def check(self, sql: str, parameters: int, _: frozenset[str] = frozenset()) -> None:
         """Have the statement analysed and not run: what the server would not take is refused before it costs anything.
 
         Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
@@ -206,6 +206,15 @@ class Spark:
             found = list(self._rows(session, statement, sql, told.schema))
             if pa.concat_tables([told.schema.empty_table(), *found]) != told:
                 raise failure("changed")
+
+    def renewed(self, between: Callable[[], None]) -> str:
+        """Have the files listed anew, as the next session does it: its views are of the files that were there."""
+        with self._lock:
+            current = self._current
+        if current is not None:
+            self._forget(current)
+        between()
+        return ""
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""

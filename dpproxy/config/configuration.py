@@ -35,6 +35,8 @@ class Data:
     ledger: str | None = field(default=None, repr=False)
     """The URL of the PostgreSQL database with the ledger; None for a SQLite file in the state directory."""
     high_water: Path | None = None
+    load_mark: Path | None = None
+    """A file into which the loader writes something else at every load; None where an administrator says so."""
 
     @property
     def scheme(self) -> str:
@@ -181,6 +183,7 @@ KEYS: tuple[Key, ...] = (
     Key("data.NAME", "policy", read.patterns),
     Key("data.NAME", "ledger", read.postgres),
     Key("data.NAME", "high_water", read.path),
+    Key("data.NAME", "load_mark", read.path),
     Key("policy", "files", read.patterns, ()),
     Key("users", "file", read.path, REQUIRED),
     Key("limits", "threads", read.whole(1, 1024)),
@@ -402,6 +405,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
                 unmatched=policies[name][1],
                 ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),
                 high_water=path(f"data.{name}.high_water") or path("state.high_water"),
+                load_mark=path(f"data.{name}.load_mark"),
             )
             for name in names
         },

@@ -32,6 +32,7 @@ from dpproxy.engine.relations import since
 from dpproxy.engine.replays import Execution
 from dpproxy.engine.view_statements import ViewContext, positions_of
 from dpproxy.observe import records
+from dpproxy.observe.audit_entry import Outcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.planner.accept import accept
 from dpproxy.planner.accept import parse as parse_query
@@ -47,6 +48,7 @@ from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
 from dpproxy.policy.show import Listed, show_grants, show_policy, show_tables
 from dpproxy.policy.statements import (
+    AdvanceDataVersion,
     Amount,
     Change,
     CreateView,
@@ -255,6 +257,14 @@ def change(
     return Answer(_tag(sql), notices=(*chain.from_iterable(notices), *advanced))
 
 
+def advance(world: ViewContext, log: AuditLog, database: str) -> None:
+    """Advance the version of the data, as an administrator would, because a loader has moved its mark."""
+    caller = Caller(f"data.{database}.load_mark", frozenset(), "", database)
+    world.store.change(AdvanceDataVersion(0), _ADVANCE, world.schema, caller.user)
+    records.recorder(log, caller, _ADVANCE)(Outcome.ADMINISTERED)
+
+
+_ADVANCE = "ADVANCE PRIVACY DATA VERSION"
 _ADVANCED = Notice("the data: stored answers are no longer used; the next ones are charged")
 
 

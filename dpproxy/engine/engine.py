@@ -1,5 +1,6 @@
 """The engine of one data source: decides what kind a statement is, and hands it to the module that answers it."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,11 +41,12 @@ from dpproxy.backends.facts import Facts
 from dpproxy.backends.opening import nothing_to_read, open_source
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.secret import load_secret
-from dpproxy.backends.source import Source
+from dpproxy.backends.source import Opened, Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
 from dpproxy.engine import administration, relations, status, user_statements, view_statements
 from dpproxy.engine.answers import Answers
+from dpproxy.engine.marks import EVERY, LoadMark
 from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
 from dpproxy.engine.plans import Plans
@@ -76,7 +78,7 @@ from dpproxy.policy.statements import Listing, Show, Suggest
 from dpproxy.policy.store import PolicyStore
 from dpproxy.sql.grammar import is_qualified
 from dpproxy.state.directory import prepare
-from dpproxy.values.errors import Cancelled, NotGranted, Refusal, Unsupported
+from dpproxy.values.errors import Cancelled, NotGranted, Refusal, StartupError, Unsupported
 from dpproxy.values.jobs import Jobs
 from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
@@ -105,6 +107,8 @@ class Engine:
         self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
         self._ledger = ledger
         self._jobs = Jobs()
+        self._ended = threading.Event()
+        self._watcher: threading.Thread | None = None
         self.sources: Callable[[], Mapping[str, bool]] = lambda: {config.database: True}
         """Which data sources are served; to be replaced where there are others."""
         self._prepared = PreparedTables(backend, secret, progress, config.padding, self._jobs)
@@ -159,7 +163,30 @@ class Engine:
                 close()
             raise
         engine._plans.snapshot = source.state
+        engine._watch(config, source, secret, progress)
         return engine
+
+    def _watch(self, config: Config, source: Opened, secret: bytes, progress: Callable[[str], None]) -> None:
+        """Begin to look at the mark of a load, where one is declared."""
+        if config.data.load_mark is None or not config.begins:
+            return
+        mark = LoadMark(config.data.load_mark, config.state, secret)
+        advance = partial(administration.advance, self._world, self.log, self._database)
+        mark.begin(advance)
+
+        def renew(between: Callable[[], None]) -> None:
+            self._plans.snapshot = source.renew(between)
+
+        def look() -> None:
+            while not self._ended.wait(EVERY):
+                try:
+                    if mark.look(renew, advance):
+                        progress("the data was loaded anew: its version has advanced")
+                except (StartupError, Refusal) as error:
+                    progress(f"the mark of a load has moved: {error}")
+
+        self._watcher = threading.Thread(target=look, name="load mark", daemon=True)
+        self._watcher.start()
 
     @property
     def policy(self) -> Policy:
@@ -475,6 +502,9 @@ class Engine:
 
     def shut_down(self) -> None:
         """Close everything, after pending writes."""
+        self._ended.set()
+        if self._watcher is not None:
+            self._watcher.join()
         opened = (
             self._catalogue,
             self._prepared,

@@ -37,7 +37,7 @@ class Server:
     def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
         return {"id": stored(Kind.WHOLE)} if (database, name) == ("", "t") else None
 
-    def check(self, sql: str, parameters: int) -> None:
+    def check(self, sql: str, parameters: int, _: frozenset[str] = frozenset()) -> None:
         assert parameters == 0
         self.checked.append(sql)
 
