@@ -14,7 +14,7 @@ from dpproxy.web.accounts import Days, budgets, ceilings
 from dpproxy.web.analyst import quoted
 from dpproxy.web.answers import as_csv
 from dpproxy.web.expected import expected
-from dpproxy.web.figures import pictures
+from dpproxy.web.figures import errors, pictures
 from dpproxy.web.logins import Login
 from dpproxy.web.site import Form, Page, Site, html, refused_page
 from dpproxy.web.wire import Refused, Rows
@@ -229,12 +229,21 @@ async def views_page(request: Request, login: Login) -> Response:
         if some
     ]
     verified = [one for answer in answers for one in answer.records()]
+    drawn, unseen = pictures(verified), []
+    for cube in chosen["PRIVACY CUBE"]:
+        found = await login.ask(f"SELECT * FROM {quoted(f'{cube}_errors')}")  # noqa: S608 - quoted
+        if isinstance(found, Rows):
+            drawn += errors(cube, found.records())
+        else:
+            unseen.append(cube)
     return html(
         "views.html",
         login,
         views=views,
         verified=verified,
-        pictures=pictures(verified),
+        pictures=drawn,
+        chosen=names,
+        unseen=unseen,
         notices=[notice for answer in answers for notice in answer.notices],
     )
 

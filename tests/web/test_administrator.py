@@ -212,6 +212,10 @@ def test_cubes_stand_among_the_views(own: Site):
     shown = root.open("/views?verify=cells")
     assert shown.status == 200
     assert "cells differential privacy, epsilon 0.2" in shown.words
+    assert "sees in cells_errors how far off its answers are" in shown.words
+    root.open("/policy")
+    root.submit("/policy", statement="GRANT SELECT ON cells TO analyst", apply="1")
+    assert "count, one standard deviation" in own.browser("boss").open("/views?verify=cells").words
     assert "privacy cube cells by dp_cube 1 0.2" in root.open("/report").words
 
 

@@ -30,6 +30,8 @@ BY_RELATIONSHIP = """\
 SELECT relationship, count(*) AS people, avg(hours_per_week) AS hours
 FROM adult WHERE age >= 30 GROUP BY relationship"""
 AXE = Axe()
+OFFICER = "dora"
+"""Who runs it, and may read rows as well."""
 PATHS = ("/", "/tables", "/history")
 ADMINISTRATION = (
     "/budgets",
@@ -42,23 +44,39 @@ ADMINISTRATION = (
     "/audit",
     "/health",
     "/report",
+    "/views?verify=shares&verify=groups",
+    "/views?verify=by_sex",
+)
+PHONE = 390
+HOURS = "SELECT age, hours_per_week FROM adult"
+BUILDS = (
+    f"CREATE PROTECTED VIEW shares WITH (method = dp_individual_ranking, k = 25, epsilon = 1) AS {HOURS}",
+    f"CREATE PROTECTED VIEW groups WITH (method = dp_microaggregation, k = 50, epsilon = 1) AS {HOURS}",
+    "CREATE PRIVACY CUBE by_sex ON adult (sex, education) MEASURES (count(*), sum(age)) WITH (epsilon = 1)",
+    "GRANT SELECT ON by_sex TO dpo",
+    "GRANT EXACT SELECT ON adult TO dpo",
 )
 BY_AGE = "SELECT age, count(*) AS people FROM adult WHERE age BETWEEN 20 AND 60 GROUP BY age ORDER BY age"
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
     """A page over the example data."""
-    folder = tmp_path_factory.mktemp("browser")
     file = folder / "dpproxy.toml"
     file.write_text(demo.CONFIG.format(port=0, examples=demo.EXAMPLES))
     for user, role in demo.ROLES.items():
         add_user(folder / "users.toml", user, [role], PASSWORD)
+    add_user(folder / "users.toml", OFFICER, ["admin", "dpo"], PASSWORD)
     config = load_config(file)
     with (
         open_databases(config, lambda _line: None) as databases,
         Server(options(config), databases, UsersFile(config.users)).running() as port,
-        page(Proxy(port, folder)) as shown,
+        page(Proxy(port, folder), report=str(folder / "report.html")) as shown,
     ):
         yield f"http://127.0.0.1:{shown}"
 
@@ -186,12 +204,40 @@ def test_a_change_of_the_policy(tab: Page):
     picture(tab, "users")
 
 
-def test_the_report(tab: Page):
+def test_the_report(tab: Page, folder: Path):
     log_in(tab, demo.ADMINISTRATOR)
     tab.click("nav >> text=Report")
     assert "People in adult" in tab.inner_text("main")
     assert tab.locator(".sure").count() == 4
     picture(tab, "report")
+    with tab.expect_download() as saved:
+        tab.click("text=Save it as a file")
+    saved.value.save_as(folder / "report.html")
+    tab.click("text=Log out")
+    tab.goto("/transparency")
+    assert "People in adult" in tab.inner_text("main")
+    assert not problems(tab)
+
+
+def test_views_and_a_cube_with_their_figures(tab: Page):
+    log_in(tab, OFFICER)
+    for statement in BUILDS:
+        tab.goto("/policy")
+        tab.fill("#statement", statement)
+        tab.click("text=What it changes")
+        tab.click("text=Make this change")
+        tab.wait_for_selector("[role=status]")
+    tab.click("nav >> text=Views")
+    tab.select_option("select >> nth=0", "shares")
+    tab.select_option("select >> nth=1", "groups")
+    tab.click("button >> text=Compare")
+    assert tab.input_value("select >> nth=1") == "groups"
+    assert tab.locator(".chart").count() == 4
+    assert tab.locator(".chart .bar").count() == 8
+    picture(tab, "views")
+    tab.click("section:has(h2:text-is('by_sex')) >> text=Verify it")
+    assert tab.locator(".chart").count() == 2
+    assert "one standard deviation" in tab.inner_text("main")
 
 
 def test_a_session_that_ends(tab: Page):
@@ -242,6 +288,32 @@ def test_the_keyboard_reaches_everything(tab: Page):
         assert wanted in reached
 
 
+def test_a_question_by_the_keyboard_alone(tab: Page):
+    def reach(selector: str) -> None:
+        for _ in range(40):
+            if tab.evaluate(f"document.activeElement.matches('{selector}')"):
+                return
+            tab.keyboard.press("Tab")
+        raise AssertionError(f"Tab does not lead to {selector}")
+
+    tab.goto("/login")
+    for selector, text in (("[name=user]", demo.ANALYST), ("[name=password]", PASSWORD)):
+        reach(selector)
+        tab.keyboard.type(text)
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#editor")
+    reach("#statement")
+    tab.keyboard.type("SELECT relationship, age FROM adult")
+    tab.keyboard.press("Control+Enter")
+    tab.wait_for_selector("[role=alert]")
+    reach("button.hint")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".price")
+    reach("#run")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".answer")
+
+
 def test_the_first_page_is_small_and_quick(tab: Page):
     sizes: list[int] = []
     tab.on("response", lambda response: sizes.append(len(response.body())))
@@ -265,7 +337,7 @@ def test_the_report_is_printed(tab: Page):
 
 
 @pytest.mark.parametrize(
-    ("user", "paths"), [(demo.ANALYST, PATHS), (demo.ADMINISTRATOR, ADMINISTRATION)], ids=["asks", "runs it"]
+    ("user", "paths"), [(demo.ANALYST, PATHS), (OFFICER, ADMINISTRATION)], ids=["asks", "runs it"]
 )
 def test_axe_has_nothing_to_say(tab: Page, user: str, paths: tuple[str, ...]):
     tab.goto("/login")
@@ -284,8 +356,14 @@ def test_axe_has_nothing_to_say(tab: Page, user: str, paths: tuple[str, ...]):
 
 
 def problems(tab: Page) -> list[str]:
-    """What axe finds wrong with a page: everything in the light, contrast in the dark as well."""
+    """What is wrong with a page: by axe, everything in the light and contrast in the dark; and that a phone cuts it."""
     said = []
+    wide = tab.viewport_size
+    assert wide is not None
+    tab.set_viewport_size({"width": PHONE, "height": 844})
+    if (width := tab.evaluate("document.documentElement.scrollWidth")) > PHONE:
+        said.append(f"{tab.url}: {width} pixels wide on a phone")
+    tab.set_viewport_size(wide)
     for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         found = AXE.run(tab, options=rules).response

@@ -1,7 +1,7 @@
 """The pictures of VERIFY PROTECTED VIEW."""
 
 from dpproxy.views.verify import FIGURES as MEASURES
-from dpproxy.web.figures import FIGURES, LOSS, RISK, pictures
+from dpproxy.web.figures import FIGURES, LOSS, RISK, errors, pictures
 
 NOTHING = dict.fromkeys(MEASURES)
 
@@ -25,3 +25,19 @@ def test_what_is_not_shown_is_no_picture():
 
 def test_every_figure_is_a_column_of_the_statement():
     assert set(FIGURES) | {"sse", "matched_sse"} == set(MEASURES)
+
+
+def test_the_errors_of_a_cube_are_a_picture_for_each_measure():
+    count, _ = errors("c", [
+        {"sex_cells": "2", "year_cells": "10", "count_sd": "40.5", "sum_cost_sd": "1000"},
+        {"sex_cells": "1", "year_cells": "1", "count_sd": "9.001", "sum_cost_sd": "500"},
+    ])  # fmt: skip
+    assert (count.group, count.words) == (
+        "how far off answers from c are",
+        "count, one standard deviation",
+    )
+    assert [(bar.view, bar.text, bar.width) for bar in count.bars] == [
+        ("one cell", "± 9", 22.22),
+        ("2 of sex by 10 of year added up", "± 40.5", 100),
+    ]
+    assert errors("c", []) == []
