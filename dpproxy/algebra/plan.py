@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
-from math import prod
+from math import ceil, prod
 from typing import Literal, Protocol, runtime_checkable
 
 from dpproxy.algebra import nodes, printing
@@ -13,6 +13,7 @@ from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import Column, SqlType
 from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
 from udfs.mechanisms.averaged import Averaged, Draw
+from udfs.mechanisms.combination import Combination
 from udfs.privacy import Loss
 
 
@@ -271,16 +272,38 @@ class Summed:
 
 
 @dataclass(frozen=True, slots=True)
+class Fitted:
+    """Where the figures of a part come from: cells of a ``cube``; the noise of each, in the group farthest off.
+
+    ``rounding`` is what rounding moves each by besides, at most.
+    """
+
+    cube: str
+    noise: tuple[Combination, ...]
+    rounding: tuple[float, ...]
+
+    def half_width(self, confidence: Fraction) -> tuple[int, ...]:
+        """What each figure stays within with at least this confidence."""
+        pairs = zip(self.noise, self.rounding, strict=True)
+        return tuple(ceil(noise.half_width(confidence) + more) for noise, more in pairs)
+
+
+@dataclass(frozen=True, slots=True)
 class Drawn:
     """What a part is answered from: a release of this loss, or figures of another one."""
 
     loss: Loss
-    summed: Summed | None = None
+    summed: Summed | Fitted | None = None
 
     @property
     def draws(self) -> int:
         """How many are averaged."""
-        return 1 if self.summed is None else 1 + len(self.summed.also)
+        return 1 + len(self.summed.also) if isinstance(self.summed, Summed) else 1
+
+    @property
+    def cube(self) -> str:
+        """The cube that it follows from; empty where it follows from none."""
+        return self.summed.cube if isinstance(self.summed, Fitted) else ""
 
 
 PREPARED = "dpproxy_prepared"

@@ -85,19 +85,24 @@ class Strategy:
                 weight[level] = max(sd, 1e-6) ** -2
         return found
 
-    def spectrum(self, figure: Figure) -> Floats:
-        """The variance of a figure's components: draws of one vector are not correlated with each other."""
+    def spectrum(self, weights: Sequence[Fraction]) -> Floats:
+        """The variance of the components of so many measures: draws of one vector are not correlated."""
         spectra = (self.shape.lattice.spectrum(weight) for weight in self.weights)
         return sum(
-            (float(w) ** 2 * s for w, s in zip(figure.weights, spectra, strict=True)),
+            (float(w) ** 2 * s for w, s in zip(weights, spectra, strict=True)),
             start=np.zeros(self.shape.lattice.shape),
         )
+
+    def least(self, weights: Sequence[Fraction]) -> float:
+        """The smallest standard deviation of a draw that so many measures are made of."""
+        sds = (zip(weights, mechanism.noise_sd(), strict=True) for mechanism in self.mechanisms.values())
+        return min((sd for pairs in sds for weight, sd in pairs if weight), default=0.0)
 
     def sd(self, figure: Figure, level: Level) -> float:
         """How far off a cell of a marginal is, as one standard deviation."""
         lattice = self.shape.lattice
         cells = strategies.block_of(lattice, level)
-        return sqrt(strategies.variance(lattice, self.spectrum(figure), cells))
+        return sqrt(strategies.variance(lattice, self.spectrum(figure.weights), cells))
 
 
 def check(request: Request, shape: Shape, figures: Sequence[Figure]) -> Build:

@@ -212,6 +212,19 @@ def variance(lattice: Lattice, spectrum: Floats, cells: Sequence[Floats]) -> flo
     return float((energies * spectrum).sum())
 
 
+def variances(lattice: Lattice, spectrum: Floats, sides: Sequence[Floats]) -> Floats:
+    """The variance of every sum of cells that is a product of one set along each axis.
+
+    ``sides`` are, for each axis, its sets of cells: shape (sets, cells of the axis). Result: shape (sets of the first
+    axis, sets of the second, ...).
+    """
+    found = spectrum
+    for axis, sets in zip(lattice.axes, sides, strict=True):
+        whole = np.pad(sets, ((0, 0), (0, axis.size - axis.cells)))
+        found = np.tensordot(found, axis.energies(whole), axes=(0, 1))
+    return found
+
+
 def size(lattice: Lattice) -> int:
     """The number of cells, with those that fill blocks."""
     return prod(axis.size for axis in lattice.axes)

@@ -87,6 +87,7 @@ class Answers:
         values = self._shown(execution, shown, rows)
         most = max((d.draws for d in drawn), default=1)
         execution.notices.extend([payment.average_notice(most)] if most > 1 else [])
+        execution.notices.extend(map(payment.cube_notice, dict.fromkeys(d.cube for d in drawn if d.cube)))
         return values, cost
 
     def _shown(

@@ -46,6 +46,7 @@ from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
 from dpproxy.engine import administration, relations, status, user_statements, view_statements
 from dpproxy.engine.answers import Answers
+from dpproxy.engine.cubes import Cubes
 from dpproxy.engine.marks import EVERY, LoadMark
 from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
@@ -113,6 +114,7 @@ class Engine:
         """Which data sources are served; to be replaced where there are others."""
         self._prepared = PreparedTables(backend, secret, progress, config.padding, self._jobs)
         self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
+        self._answers.replays.cubes = Cubes(world, backend).following
         self._catalogue = Catalogue()
         self._sessions = Sessions()
         self._known_answers = Recent[Answer](ANSWERS)

@@ -159,6 +159,14 @@ def average_notice(draws: int) -> Notice:
     )
 
 
+def cube_notice(cube: str) -> Notice:
+    """The notice beside an answer that follows from a cube."""
+    return Notice(
+        f'follows from cube "{cube}", free',
+        detail="Its cells are added up: whatever else follows from it agrees with this.",
+    )
+
+
 def _answered(groups: int) -> str:
     return f"{groups} key{'s' if groups > 1 else ''} answered"
 

@@ -24,6 +24,7 @@ from dpproxy.engine.replays import MOST_NOISE, Execution
 from dpproxy.planner.descriptor import described
 from dpproxy.planner.explain import explain_json, explain_text, unpaid
 from dpproxy.policy.model import Policy
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import TEXT, Column
 
@@ -181,7 +182,8 @@ def _priced(
         found = None if i in known else _earlier(part, plan, before, tolerance(desk.settings))
         if found is not None:
             earlier[i] = found
-    words = ["answered from stored releases"] if known else []
+    cubes = dict.fromkeys(drawn.cube for drawn in known.values())
+    words = [f"follows from cube {identifier(c)}" if c else "answered from stored releases" for c in cubes]
     follows = tuple(sorted({n for n, _ in earlier.values()}))
     words += [f"follows from statement {n}" for n in follows]
     known |= {i: drawn for i, (_, drawn) in earlier.items()}

@@ -413,6 +413,8 @@ def _relations(build: Built, view: ProtectedView) -> list[tuple[Materialized, st
             build.tables[0],
             view.query,
             build.digest,
+            build.definition,
+            build.data_version,
         )
         found.append((relation, files.held(suffix, columns, inside=build.inside)))
     return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import inf, sqrt
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Additive, Drawn, Part, Plan, Summed
+from dpproxy.algebra.plan import Additive, Drawn, Fitted, Part, Plan, Summed
 from dpproxy.engine import payloads
 from dpproxy.planner.descriptor import Descriptor
 from dpproxy.planner.rollup import derivation
@@ -39,19 +39,25 @@ def derived_sum(of: Descriptor, source: Part, descriptor: Descriptor, part: Part
     return None if found is None else Summed(of.mechanism, found.columns, found.most)
 
 
-def noise_ratio(summed: Summed, own: Additive, *, alike: bool = False) -> float:
+def noise_ratio(summed: Summed | Fitted, own: Additive, *, alike: bool = False) -> float:
     """The largest ratio, over the part's columns, of the sum's standard deviation to that of the part's own mechanism.
 
-    Infinite for another mechanism where ``alike``, and for a Gaussian that was drawn at less rho.
+    Infinite for another mechanism where ``alike``, which a cube always is, and for a Gaussian that was drawn at less
+    rho.
     """
+    if isinstance(summed, Fitted):
+        return inf if alike else _worst([noise.sd for noise in summed.noise], own.noise_sd())
     of = summed.mechanism
     if alike and type(of) is not type(own):
         return inf
     if isinstance(of, Gaussian) and isinstance(own, Gaussian) and of.nano < own.nano:
         return inf
-    sds, least = summed.mechanism.noise_sd(), own.noise_sd()
-    found = [sds[c] * sqrt(summed.terms) for c in summed.columns]
-    return max((sd / best if best else 1.0 for sd, best in zip(found, least, strict=True)), default=1.0)
+    sds = summed.mechanism.noise_sd()
+    return _worst([sds[c] * sqrt(summed.terms) for c in summed.columns], own.noise_sd())
+
+
+def _worst(sds: Sequence[float], least: Sequence[float]) -> float:
+    return max((sd / best if best else 1.0 for sd, best in zip(sds, least, strict=True)), default=1.0)
 
 
 def as_planned(plan: Plan, drawn: Sequence[Drawn]) -> bool:

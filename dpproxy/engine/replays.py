@@ -1,7 +1,8 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import pyarrow as pa
 
@@ -9,7 +10,7 @@ from dpproxy.accounting import sharing
 from dpproxy.accounting.model import Account, Cost, Reservation, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.accounting.sharing import Pool
-from dpproxy.algebra.plan import Caller, Drawn, Notice, Part, Plan, Summed
+from dpproxy.algebra.plan import Caller, Drawn, Fitted, Notice, Part, Plan, Summed
 from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
@@ -80,12 +81,20 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
+class Following:
+    """How far off a part is that follows from a cube, and what makes its relation."""
+
+    fitted: Fitted
+    table: Callable[[], pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
 class PartAnswer:
     """The released relation of a part, its cost to this caller, and how its values were derived, if they were."""
 
     released: Released[pa.Table]
     cost: Cost = FREE
-    summed: Summed | None = None
+    summed: Summed | Fitted | None = None
     origins: tuple[int, ...] = ()
     """The charges whose stored releases it was made from."""
 
@@ -103,6 +112,8 @@ class Replays:
         self._deadlines = deadlines
         self._described = Recent[tuple[Descriptor | None]](MOST_DESCRIPTORS)
         self._questions = Recent[Question](MOST_QUESTIONS)
+        self.cubes: Callable[[Caller, Plan, Part], Iterable[Following]] = lambda *_: ()
+        """What else a part follows from: privacy cubes that are granted to the caller; to be replaced."""
 
     def question(self, execution: Execution, part: Part, values: tuple[object, ...] = ()) -> Question:
         """The question of a part with its input values."""
@@ -200,6 +211,34 @@ class Replays:
         """The part from a release that the caller has paid for: of the same part, or of one it can be derived from."""
         return self.same_release(execution, question) or self.derived_answer(execution, question)
 
+    def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
+        """The part as derived from stored releases, or from a cube, whichever is more accurate."""
+        own = question.part.mechanism
+        found = [self._summed_answer(execution, question), self._cube_answer(execution, question)]
+        return min(
+            (one for one in found if one is not None),
+            key=lambda one: inf if one.summed is None or own is None else noise_ratio(one.summed, own),
+            default=None,
+        )
+
+    def _cube_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
+        """The part from the most accurate cube, however accurate that is unless better answers are asked for.
+
+        None where the caller has named a mechanism, or a prior is weighed with a draw.
+        """
+        part = question.part
+        if part.mechanism is None or part.believed or not execution.reuse or question.values:
+            return None
+        worst = inf if execution.worst == MOST_NOISE else execution.worst
+        found = [
+            (noise_ratio(one.fitted, part.mechanism, alike=execution.alike), one)
+            for one in self.cubes(execution.caller, execution.plan, part)
+        ]
+        ratio, best = min(found, key=lambda pair: pair[0], default=(inf, None))
+        if best is None or execution.alike or ratio > worst:
+            return None
+        return PartAnswer(Released(best.table(), part.loss), summed=best.fitted)
+
     def as_asked(self, execution: Execution, question: Question, stored: StoredRelease) -> PartAnswer:
         """The answer from a stored release of the same part, its groups and columns in the part's order."""
         part, loss = question.part, Loss(stored.nano)
@@ -218,7 +257,7 @@ class Replays:
             Released(table, loss), summed=Summed(of.mechanism, found.columns, 1), origins=(stored.id,)
         )
 
-    def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
+    def _summed_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
         """The part as derived from a stored release of finer groups or more columns: from the most accurate one.
 
         It is averaged with what follows from other releases of the same groups and columns.
@@ -293,8 +332,12 @@ def _sets(of: Descriptor) -> tuple[object, ...]:
 def _averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
     """The first answer, averaged with those of other draws of the same figures; as it is where none is of a sum."""
     first = answers[0]
-    draws = [(a.summed, a.released.value, a.origins) for a in answers[:MOST_AVERAGED] if a.summed is not None]
-    if first.summed is None or len(draws) == 1:
+    draws = [
+        (a.summed, a.released.value, a.origins)
+        for a in answers[:MOST_AVERAGED]
+        if isinstance(a.summed, Summed)
+    ]
+    if not isinstance(first.summed, Summed) or len(draws) == 1:
         return first
     summed = replace(first.summed, also=tuple(of for of, _, _ in draws[1:]))
     table = payloads.averaged([table for _, table, _ in draws], summed.means)

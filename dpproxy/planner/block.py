@@ -13,7 +13,7 @@ from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Inner
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Part, Summed
+from dpproxy.algebra.plan import Fitted, Part, Summed
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key
 from dpproxy.analysis.position import position
@@ -344,9 +344,18 @@ def _key_column(index: int, key: Key, relation: int) -> Typed:
     return Typed(held, key.type, key.typed.scale, nullable=None in key.values, longest=key.typed.longest)
 
 
-def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, summed: Summed | None) -> Noise:
+def _noise(
+    allocation: Allocation | None, indexes: Sequence[int], rows: int, summed: Summed | Fitted | None
+) -> Noise:
     if allocation is None:
         raise AssertionError("an aggregate has measures")
+    if isinstance(summed, Fitted):
+        of = Fitted(
+            summed.cube,
+            tuple(summed.noise[i] for i in indexes),
+            tuple(summed.rounding[i] for i in indexes),
+        )
+        return Noise(tuple(noise.sd for noise in of.noise), of.half_width, rows, bell=True, rounded=True)
     mechanism = allocation.mechanism
     terms = 1
     if summed is not None and summed.also:

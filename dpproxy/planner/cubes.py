@@ -6,7 +6,7 @@ leave rows out.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,6 +25,7 @@ from dpproxy.anonymize.model import Attribute, Categories, Request
 from dpproxy.anonymize.strategies import Axis
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context, find_owner
+from dpproxy.planner.cube_form import CubeForm, cube_form, has_rest
 from dpproxy.planner.exact import exact_sql
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import group_keys
@@ -62,6 +63,8 @@ class CubeQuery:
     rows: int
     owner: TablePolicy
     tables: tuple[str, ...]
+    form: CubeForm | None = None
+    """What statements about the table are compared with; None where each of them cuts its rows by itself."""
     expected_rows: int | None = None
     left_out: tuple[str, ...] = ()
 
@@ -129,24 +132,27 @@ def _compiled(name: str, cube: Cube, context: Context, plan: Plan) -> CubeQuery:
     view = exp.Table(this=exp.to_identifier(name, quoted=True))
     rows, called, grouped = _rows(cube, planning, Env(plan=plan, view=view))
     owner = find_owner(planning.tables, context)
-    keys = [_key(d, node, rows, planning) for d, node in zip(cube.dimensions, grouped, strict=True)]
+    keys = group_keys_of(cube, grouped, rows, planning)
     sums = [_sum(m, node, called, rows, planning) for m, node in zip(cube.measures, called, strict=True)]
     measures = tuple(sorted({m for s in sums for m in s.measures}, key=lambda m: duck.text(m.sql)))
     if len(measures) > MOST_MEASURES:
         raise InvalidParameter(f"a cube has at most {MOST_MEASURES} measures, this one {len(measures)}")
     columns = [duck.named(_kept(m.sql), f"m{i}") for i, m in enumerate(measures)]
-    exact = exact_sql(rows, keys, columns, None)
+    cells = [_with_rest(key) for key in keys]
+    exact = exact_sql(rows, cells, columns, None)
     if exact.parameters - {1}:
         raise Unsupported("a cube takes no released values")
+    figures = tuple(_figure(m, s, measures) for m, s in zip(cube.measures, sums, strict=True))
     return CubeQuery(
         exact.query,
         1 in exact.parameters,
-        tuple(_dimension(d, k) for d, k in zip(cube.dimensions, keys, strict=True)),
+        tuple(_dimension(d, k) for d, k in zip(cube.dimensions, cells, strict=True)),
         tuple(m.width for m in measures),
-        tuple(_figure(m, s, measures) for m, s in zip(cube.measures, sums, strict=True)),
+        (*figures, *_numbers(cube, sums, measures, figures)),
         rows.most,
         owner,
         tuple(dict.fromkeys(use.table for use in planning.tables)),
+        cube_form([*zip(cube.dimensions, grouped, keys, strict=True)], sums, measures, rows, planning),
     )
 
 
@@ -174,15 +180,23 @@ def _written(dimension: Dimension) -> str:
     return text if width is None else f"({text}) - ((({text}) % {width}) + {width}) % {width}"
 
 
-def _key(dimension: Dimension, node: exp.Expr, rows: Rows, planning: Planning) -> Key:
+def group_keys_of(cube: Cube, grouped: Sequence[exp.Expr], rows: Rows, planning: Planning) -> list[Key]:
+    """The declared keys of each dimension. Raises ``BoundsMissing`` where they are not listed."""
+    found = []
+    for dimension, node in zip(cube.dimensions, grouped, strict=True):
+        [key] = group_keys([node], rows, planning).listed
+        if key.is_discovered:
+            raise BoundsMissing(
+                f'dimension "{dimension.name}" has no declared set of keys',
+                hint="Declare it by IN, or by BETWEEN over whole numbers or days, or name bins of it.",
+            )
+        found.append(key)
+    return found
+
+
+def _with_rest(key: Key) -> Key:
     """The declared cells of a dimension, and one of all else where there can be more."""
-    [key] = group_keys([node], rows, planning).listed
-    if key.is_discovered:
-        raise BoundsMissing(
-            f'dimension "{dimension.name}" has no declared set of keys',
-            hint="Declare it by IN, or by BETWEEN over whole numbers or days, or name bins of it.",
-        )
-    if key.whole or None in key.values:
+    if not has_rest(key):
         return key
     known = nodes.Paren(duck.case([(inside(key), key.raw)], None))
     return replace(key, raw=known, values=(*key.values, None))
@@ -233,3 +247,17 @@ def _figure(measure: CubeMeasure, found: Count | Sum, measures: Sequence[Measure
     most = int(argument.width * argument.unit)
     digits = max(0, min(DIGITS, 9 - len(str(most))))  # of a thousand million rows
     return Figure(measure.name, tuple(weights.values()), digits)
+
+
+def _numbers(
+    cube: Cube, sums: Sequence[Count | Sum], measures: Sequence[Measure], figures: Sequence[Figure]
+) -> Iterator[Figure]:
+    """The number of values that each sum adds up, where no other figure is that: averages are divided by it."""
+    taken = {figure.name for figure in figures} | {d.name for d in cube.dimensions}
+    for declared, found in zip(cube.measures, sums, strict=True):
+        name = f"{declared.name}_count"
+        if isinstance(found, Count) or name in taken:
+            continue
+        number = tuple(Fraction(int(m == found.measures[1])) for m in measures)
+        if all(number != figure.weights for figure in figures):
+            yield Figure(name, number, DIGITS)

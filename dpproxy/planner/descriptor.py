@@ -42,7 +42,12 @@ class Descriptor:
 
 def family(part: Part, values: Sequence[object], pool: Pool) -> bytes:
     """Equal for questions about the same rows, whatever their conditions, keys and aggregates."""
-    return digest("rows", FORM, encoded(stage(part.query).rows), repr(tuple(values)), pool)
+    return rows_digest(stage(part.query), values, pool)
+
+
+def rows_digest(found: Stage, values: Sequence[object], pool: Pool) -> bytes:
+    """Equal for the same rows of the same data, in the same pool."""
+    return digest("rows", FORM, encoded(found.rows), repr(tuple(values)), pool)
 
 
 def kin(part: Part, values: Sequence[object], pool: Pool) -> bytes:

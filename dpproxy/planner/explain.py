@@ -15,6 +15,7 @@ from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import Drawn, Output, Part, Plan, PublicPlan
 from dpproxy.sql import grammar
 from dpproxy.sql.cursor import Cursor
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal, SyntaxRefused, TooComplex, Unsupported
 from udfs import conversion
 from udfs.mechanisms import Gaussian
@@ -195,7 +196,7 @@ def _said(plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Dr
     ]
     for index, (title, part) in enumerate(_titled(plan)):
         if index in stored:
-            lines.append(f"Answered{title}: from {_stored(stored[index])}, whose error is told below")
+            lines.append(f"Answered{title}: {_stored(stored[index])}, whose error is told below")
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
     lines += _columns(plan.outputs, confidence)
@@ -226,9 +227,13 @@ def _titled(plan: Plan) -> list[tuple[str, Part]]:
 
 
 def _stored(drawn: Drawn) -> str:
+    if drawn.cube:
+        return f"follows from cube {identifier(drawn.cube)}, free"
     if drawn.draws == 1:
-        return "a stored release"
-    return f"the mean of {drawn.draws} stored releases (one for the price of all is at least as accurate)"
+        return "from a stored release"
+    return (
+        f"from the mean of {drawn.draws} stored releases (one for the price of all is at least as accurate)"
+    )
 
 
 def unpaid(plan: Plan, stored: Collection[int]) -> tuple[Fraction, Fraction]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Check, Notice, Part, PreparedTable, Summed
+from dpproxy.algebra.plan import PREPARED, Check, Fitted, Notice, Part, PreparedTable, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
 from dpproxy.planner.relation import Stage
@@ -85,7 +85,7 @@ class Planning:
             return losses[len(self.parts)].loss
         return Loss(self.loss.nano // self.shares)
 
-    def summed(self, number: int) -> Summed | None:
+    def summed(self, number: int) -> Summed | Fitted | None:
         """What the figures of a part are made of, where that is no draw of its own."""
         losses = self.context.losses
         return losses[number].summed if losses is not None and number < len(losses) else None

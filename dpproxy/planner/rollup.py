@@ -5,16 +5,15 @@ conditions leave no row without one of its declared values. Further conditions m
 where they are about keys alone, or end where units of the calendar do. Quarters follow from months, years from both.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
-from functools import lru_cache
 
 from dpproxy.planner.descriptor import Descriptor
-from dpproxy.planner.spans import Span, beginning, gaps, is_less, span_of, unit_of
-from dpproxy.planner.terms import FALSE, NULL, TRUE, Term, constant_kind
+from dpproxy.planner.known import OTHER, Known, Unknown, argument_of, constants, part_of, value_of
+from dpproxy.planner.spans import Span, gaps, span_of, unit_of
+from dpproxy.planner.terms import Term, constant_kind
 from dpproxy.policy.model import Scalar
 
 Row = tuple[Scalar | None, ...]
@@ -51,25 +50,8 @@ def _within(some: Sequence[Term], others: Sequence[Term]) -> bool:
 
 def _is_coarser(key: Term, keys: Sequence[Term]) -> bool:
     """Whether a key is a unit of the calendar, or its number, of what a finer key is of."""
-    asked = _part_of(key)
-    return asked is not None and any(asked[1] in (_argument(k), k) for k in keys)
-
-
-def _argument(key: Term) -> Term:
-    """What a unit of the calendar is of; the key itself where it is none."""
-    found = unit_of(key)
-    return key if found is None else found[1]
-
-
-def _part_of(key: Term) -> tuple[str, Term] | None:
-    """The unit of a key like date_trunc(unit, x), or extract(unit FROM x), and x."""
-    match key:
-        case ("cast", "INT128", False, inner):
-            return _part_of(inner)
-        case ("call", "date_part", False, (("literal", True, str(unit)), of), ()) if unit in _NUMBERS:
-            return unit, of
-        case _:
-            return unit_of(key)
+    asked = part_of(key)
+    return asked is not None and any(asked[1] in (argument_of(k), k) for k in keys)
 
 
 def derivation(
@@ -89,13 +71,13 @@ def derivation(
     try:
         for place, group in enumerate(groups):
             known = _known(stored.keys, group)
-            passes = all(_value(c, known) is True for c in further)
-            several = members.setdefault(_typed(_value(key, known) for key in asked.keys), [])
+            passes = all(value_of(c, known) is True for c in further)
+            several = members.setdefault(typed(value_of(key, known) for key in asked.keys), [])
             if passes:
                 several.append(place)
-    except _Unknown:
+    except Unknown:
         return None
-    places = [members.get(_typed(row)) for row in wanted]
+    places = [members.get(typed(row)) for row in wanted]
     if any(p is None for p in places):
         return None
     found = Derivation(columns, tuple(tuple(p or ()) for p in places))
@@ -123,7 +105,7 @@ def _is_number(found: Term) -> bool:
     return constant_kind(found) is not None
 
 
-def _typed(values: Iterable[object]) -> tuple[tuple[str, object], ...]:
+def typed(values: Iterable[object]) -> tuple[tuple[str, object], ...]:
     """Told apart by type, too: True is not 1. Whole numbers are alike in whatever type they come."""
     return tuple(("int" if isinstance(v, Decimal) else type(v).__name__, v) for v in values)
 
@@ -137,22 +119,6 @@ def _places(wanted: Sequence[Term], among: Sequence[Term]) -> tuple[int, ...] | 
             return None
         found.append(next((i for i in places if i not in found), places[0]))
     return tuple(found)
-
-
-class _Unknown(Exception):
-    """A condition is about more than the keys, or compares what is not compared here."""
-
-
-class _Other:
-    """A value that is neither declared nor written in a condition."""
-
-
-OTHER = _Other()
-UNTOLD = object()
-"""The truth of a condition about other columns than those that are known."""
-NOT_TRUE = object()
-"""False, or NULL."""
-Known = dict[Term, object]
 
 
 def _known(keys: Sequence[Term], group: Row) -> Known:
@@ -180,7 +146,7 @@ def _covered(
             for known in _outside(key, declared)
         )
     kinds = {type(v) for v in declared}
-    written = {c for condition in asked.conditions for c in _constants(condition) if type(c) in kinds}
+    written = {c for condition in asked.conditions for c in constants(condition) if type(c) in kinds}
     outside = [None, OTHER, *written]
     left_out = [v for v in outside if v not in declared]
     return all(any(_rejects(c, {key: v}) for c in asked.conditions) for v in left_out)
@@ -188,7 +154,7 @@ def _covered(
 
 def _outside(key: Term, declared: set[Scalar | None]) -> Iterator[Known]:
     """What is known of rows that are in no declared unit of the calendar: NULL, and each gap between units."""
-    of = _argument(key)
+    of = argument_of(key)
     if None not in declared:
         yield {key: None, of: None}
     spans = [span for v in declared if (span := _span(key, v)) is not None]
@@ -219,179 +185,6 @@ def _is_unwanted(known: Known, asked: Descriptor, wanted: Sequence[Row]) -> bool
 
 def _rejects(condition: Term, known: Known) -> bool:
     try:
-        return _value(condition, known) is not True
-    except _Unknown:
+        return value_of(condition, known) is not True
+    except Unknown:
         return False
-
-
-def _constants(found: Term) -> Iterator[object]:
-    """Everything that a value is compared with."""
-    if constant_kind(found) is not None:
-        with suppress(_Unknown):
-            yield _constant(found)
-    for part in found:
-        if isinstance(part, tuple) and part:
-            yield from _constants(part)
-
-
-def _value(found: Term, known: Known) -> object:
-    """A term whose columns are known, three-valued. Raises ``_Unknown`` where one is not."""
-    if found in known:
-        return known[found]
-    if found in (TRUE, FALSE, NULL):
-        return {TRUE: True, FALSE: False, NULL: None}[found]
-    if constant_kind(found) is not None:
-        return _constant(found)
-    rule = _RULES.get(str(found[0]))
-    if rule is None:
-        raise _Unknown
-    return rule(found, known)
-
-
-@lru_cache(maxsize=4096)
-def _constant(found: Term) -> object:
-    match found:
-        case ("literal", True, str(text)):
-            return text
-        case ("literal", False, str(text)) if text.isdigit():
-            return int(text)
-        case ("neg", inner):
-            number = _constant(inner)
-            if isinstance(number, int):
-                return -number
-        case ("cast", "DATE", _, ("literal", True, str(text))):
-            return date.fromisoformat(text)
-        case ("cast", "TIMESTAMP", _, ("literal", True, str(text))):
-            return datetime.fromisoformat(text)
-        case _:
-            pass
-    raise _Unknown
-
-
-def _equal(left: object, right: object) -> bool | None:
-    if left is None or right is None:
-        return None
-    if isinstance(left, _Other) or isinstance(right, _Other):
-        return False
-    if is_less(left, right, or_equal=False) or is_less(right, left, or_equal=False):
-        return False
-    if type(left) is not type(right) or not isinstance(left, str | int | date):
-        raise _Unknown
-    return left == right
-
-
-def _less(found: Term, known: Known) -> bool | None:
-    left, right = _value(found[1], known), _value(found[2], known)
-    if left is None or right is None:
-        return None
-    is_known = is_less(left, right, or_equal=found[0] == "le")
-    if is_known is not None:
-        return is_known
-    for kind in (int, date, datetime):
-        if type(left) is kind and type(right) is kind:
-            return left < right if found[0] == "lt" else left <= right  # type: ignore[operator]
-    raise _Unknown
-
-
-def _not(value: object) -> bool | None:
-    if value is not None and not isinstance(value, bool):
-        raise _Unknown
-    return None if value is None else not value
-
-
-def _parts(parts: Sequence[Term], known: Known) -> list[object]:
-    """Truth values; ``UNTOLD`` for those that are about other columns."""
-    found: list[object] = []
-    for part in parts:
-        try:
-            value = _value(part, known)
-        except _Unknown:
-            value = UNTOLD
-        if value not in (True, False, None, UNTOLD, NOT_TRUE):
-            raise _Unknown
-        found.append(value)
-    return found
-
-
-def _all(found: Term, known: Known) -> object:
-    values = _parts(found[1:], known)
-    if False in values:
-        return False
-    if UNTOLD in values and (None in values or NOT_TRUE in values):
-        return NOT_TRUE
-    return _certain(values, (NOT_TRUE, None), default=True)
-
-
-def _any(found: Term, known: Known) -> object:
-    values = _parts(found[1:], known)
-    return True if True in values else _certain(values, (NOT_TRUE, None), default=False)
-
-
-def _certain(values: Sequence[object], weaker: Sequence[object], *, default: bool) -> object:
-    if UNTOLD in values:
-        raise _Unknown
-    return next((w for w in weaker if w in values), default)
-
-
-def _among(found: Term, known: Known) -> bool | None:
-    value = _value(found[1], known)
-    compared = [_equal(value, _value(each, known)) for each in found[2:]]
-    return True if True in compared else None if None in compared else False
-
-
-def _case(found: Term, known: Known) -> object:
-    _, branches, default = found
-    for when, then in branches:
-        if _value(when, known) is True:
-            return _value(then, known)
-    return _value(default, known)
-
-
-def _called(found: Term, known: Known) -> object:
-    """date_trunc and date_part of a moment that is known, or known to be in one unit of the calendar."""
-    part = _part_of(found)
-    if part is None:
-        raise _Unknown
-    unit, of = part
-    value = _value(of, known)
-    start = beginning(value, unit)
-    if value is not None and start is None:
-        raise _Unknown
-    if start is None or found[1] == "date_trunc":
-        return start
-    return _NUMBERS[unit](start)
-
-
-def _cast(found: Term, known: Known) -> object:
-    """A day of a moment; a whole number as it is."""
-    _, to, _, of = found
-    value = _value(of, known)
-    if to == "DATE" and (value is None or isinstance(value, Span)):
-        return value
-    if to == "INT128" and (value is None or type(value) is int):
-        return value
-    raise _Unknown
-
-
-_NUMBERS: dict[str, Callable[[datetime], int]] = {
-    "year": lambda start: start.year,
-    "quarter": lambda start: (start.month + 2) // 3,
-    "month": lambda start: start.month,
-    "day": lambda start: start.day,
-}
-"""What extract() shows of a moment, from the beginning of the unit."""
-_RULES: dict[str, Callable[[Term, Known], object]] = {
-    "and": _all,
-    "or": _any,
-    "not": lambda t, known: _not(_value(t[1], known)),
-    "eq": lambda t, known: _equal(_value(t[1], known), _value(t[2], known)),
-    "ne": lambda t, known: _not(_equal(_value(t[1], known), _value(t[2], known))),
-    "in": _among,
-    "not in": lambda t, known: _not(_among(t, known)),
-    "lt": _less,
-    "le": _less,
-    "case": _case,
-    "call": _called,
-    "cast": _cast,
-    "is null": lambda t, known: _value(t[1], known) is None,
-}

@@ -17,6 +17,7 @@ class Materialized:
         owner: the table that owns the privacy unit; ``source`` is a protected table that the view was built from.
         query: the query that the view was built from.
         digest: of the rows' query, domains and privacy unit at the time of the build; "" if unknown.
+        definition: the statement that declared it then; ``data_version``: that of the rows.
     """
 
     name: str
@@ -32,3 +33,5 @@ class Materialized:
     source: str
     query: str
     digest: str = ""
+    definition: str = ""
+    data_version: int = 0

@@ -1,0 +1,220 @@
+"""Parts of plans that follow from privacy cubes: from which, by public facts alone, and their figures with the errors.
+
+What a cube released is read as any public table, by whoever it is granted to; that a statement names the cube's table
+instead changes nothing about that.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import lcm, sqrt
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Caller, Fitted, Part, Plan
+from dpproxy.analysis import duck
+from dpproxy.anonymize import dp_cube, price
+from dpproxy.anonymize.dp_cube import Strategy
+from dpproxy.anonymize.strategies import outer, variances
+from dpproxy.backends.columns import WHOLE
+from dpproxy.backends.release import key_table
+from dpproxy.backends.source import Source
+from dpproxy.engine import payloads
+from dpproxy.engine.replays import Following
+from dpproxy.engine.view_statements import ViewContext
+from dpproxy.planner.cells import Sums, coefficients, following
+from dpproxy.planner.cube_form import CubeForm, Weights
+from dpproxy.planner.cubes import CubeQuery
+from dpproxy.planner.descriptor import described, rows_digest
+from dpproxy.planner.materialized import table_of
+from dpproxy.planner.query import plan_cube
+from dpproxy.policy.dump import protected_view
+from dpproxy.policy.model import CUBE, Policy
+from dpproxy.values.errors import Refusal
+from dpproxy.values.recent import Recent
+from dpproxy.views.columns import encode
+from dpproxy.views.make import own_options
+from dpproxy.views.materialized import Materialized
+from udfs.mechanisms.combination import Combination
+
+MOST_HELD = 16
+"""Cubes whose cells are held in memory."""
+_MOST = 10**38 - 1
+"""What released values saturate at."""
+Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+
+
+_Taken = tuple[tuple[Fraction, ...], ...]
+"""For each measure, how often it takes each figure of a cube, in units of that one's last digit."""
+
+
+@dataclass(slots=True)
+class _Cube:
+    """A built cube: in the terms of statements, with the noise that was drawn, and its cells once these are read."""
+
+    view: Materialized
+    query: CubeQuery
+    form: CubeForm
+    strategy: Strategy
+    cells: Sequence[Integers] | None = field(default=None, repr=False)
+
+    @property
+    def weights(self) -> list[Weights]:
+        """Of each figure, how often it has each measure, in units of its last digit."""
+        return [tuple(w * 10**f.digits for w in f.weights) for f in self.query.figures]
+
+    def taken(self, sums: Sequence[Sums]) -> list[_Taken] | None:
+        """What each measure takes of the figures; None where these do not give one."""
+        found = []
+        for one in sums:
+            each = [coefficients(self.weights, wanted) for wanted in one.weights]
+            if any(c is None for c in each):
+                return None
+            found.append(tuple(c for c in each if c is not None))
+        return found
+
+
+class Cubes:
+    """The cubes of one data source; its methods may be called from any thread."""
+
+    def __init__(self, world: ViewContext, backend: Source) -> None:
+        self._world = world
+        self._backend = backend
+        self._held = Recent[tuple[_Cube | None]](MOST_HELD)
+        self._lock = threading.Lock()
+
+    def following(self, caller: Caller, plan: Plan, part: Part) -> Iterator[Following]:
+        """Each way in which a part follows from a cube that is granted to the caller."""
+        policy = self._world.store.current
+        asked = described(part, (), policy.data_version)
+        if asked is None or part.inputs or policy.data_version != plan.data_version:
+            return
+        for view in self._world.views.relations.values():
+            if not _is_granted(view, policy, caller):
+                continue
+            cube = self._cube(view, policy)
+            if cube is None or rows_digest(cube.form.rows, (), view.data_version) != asked.rows:
+                continue
+            wanted = payloads.wanted_of(part)
+            sums = following(cube.form, asked, wanted)
+            taken = None if sums is None else cube.taken(sums)
+            if sums is not None and taken is not None:
+                yield Following(_fitted(cube, sums, taken), self._maker(cube, sums, taken, part))
+
+    def _cube(self, view: Materialized, policy: Policy) -> _Cube | None:
+        """A view that is a cube of the present rows under the present policy; None for others."""
+        key = view.table, policy.version, policy.data_version
+        found = self._held.get(key)
+        if found is None:
+            with self._lock:
+                found = (self._compiled(view, policy),)
+                self._held.put(key, found)
+        return found[0]
+
+    def _compiled(self, view: Materialized, policy: Policy) -> _Cube | None:
+        context = self._world.context(policy)
+        try:
+            query = plan_cube(view.view, view.query, context)
+            form = plan_cube(view.view, view.query, replace(context, prepared={})).form
+        except Refusal:
+            return None
+        if query.digest != view.digest or form is None:
+            return None
+        request = query.request(own_options(policy.views[view.view]))
+        strategy = dp_cube.planned(query.shape, price.epsilon(request), price.delta(request))
+        return _Cube(view, query, form, strategy)
+
+    def _maker(
+        self, cube: _Cube, sums: Sequence[Sums], taken: Sequence[_Taken], part: Part
+    ) -> Callable[[], pa.Table]:
+        return lambda: _relation(self._cells(cube), sums, taken, part)
+
+    def _cells(self, cube: _Cube) -> Sequence[Integers]:
+        """One array for each figure, in units of its last digit; it has the dimensions of the cube."""
+        with self._lock:
+            if cube.cells is None:
+                cube.cells = self._read(cube)
+            return cube.cells
+
+    def _read(self, cube: _Cube) -> Sequence[Integers]:
+        names = [column.name for column in cube.view.columns]
+        query = nodes.Select(tuple(duck.column(name) for name in names), table_of(cube.view))
+        table = self._backend.run_open(query, "")
+        dimensions = cube.query.dimensions
+        places = tuple(encode(d, table.column(i))[0] for i, d in enumerate(dimensions))
+        shape = tuple(side.cells for side in cube.form.sides)
+        found: list[Integers] = []
+        for number in range(len(dimensions), len(names)):
+            values = table.column(number).to_numpy().astype(np.int64)
+            cells = np.zeros(shape, np.int64)
+            cells[places] = values
+            is_wide = int(np.abs(values).max(initial=0)) * cells.size >= 2**62
+            found.append(cells.astype(np.object_) if is_wide else cells)
+        return found
+
+
+def _is_granted(view: Materialized, policy: Policy, caller: Caller) -> bool:
+    """Whether it is the cube as it is declared now, of the present data, and the caller may read it."""
+    declared = policy.views.get(view.view)
+    return (
+        declared is not None
+        and declared.kind == CUBE
+        and view.name == view.view
+        and view.data_version == policy.data_version
+        and view.definition == protected_view(declared)
+        and any(g.table == view.view and g.role in caller.roles for g in policy.grants)
+    )
+
+
+def _fitted(cube: _Cube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> Fitted:
+    """How far off each measure is, in the group where that is most."""
+    found: dict[int, tuple[Combination, float]] = {}
+    for one, coefficients_of in zip(sums, taken, strict=True):
+        sides = [
+            np.array([np.isin(np.arange(side.cells), cells) for cells in sets], np.float64)
+            for side, sets in zip(cube.form.sides, one.sides, strict=True)
+        ]
+        groups = tuple(np.array(one.groups).T)
+        most = float(outer([side.sum(axis=1) for side in sides])[groups].max())
+        for place, weights, figures in zip(one.places, one.weights, coefficients_of, strict=True):
+            spectrum = cube.strategy.spectrum(weights)
+            variance = float(variances(cube.strategy.shape.lattice, spectrum, sides)[groups].max())
+            rounding = float(sum(map(abs, figures), Fraction(0))) / 2 * most + (0.5 if most else 0.0)
+            found[place] = Combination(sqrt(max(variance, 0.0)), cube.strategy.least(weights)), rounding
+    ordered = [found[place] for place in sorted(found)]
+    return Fitted(cube.view.view, tuple(noise for noise, _ in ordered), tuple(more for _, more in ordered))
+
+
+def _relation(
+    cells: Sequence[Integers], sums: Sequence[Sums], taken: Sequence[_Taken], part: Part
+) -> pa.Table:
+    """The relation of a part: each measure rounded once, from the sum of its cells."""
+    found: dict[int, list[int]] = {}
+    for one, coefficients_of in zip(sums, taken, strict=True):
+        used = {f for figures in coefficients_of for f, times in enumerate(figures) if times}
+        added = {f: _added(cells[f], one) for f in used}
+        for place, figures in zip(one.places, coefficients_of, strict=True):
+            found[place] = _rounded(figures, added, len(one.groups))
+    lists = [list(row) for row in zip(*(found[place] for place in sorted(found)), strict=True)]
+    return key_table(part.keys).append_column("v", pa.array(lists, pa.list_(WHOLE)))
+
+
+def _added(cells: Integers, sums: Sums) -> list[int]:
+    """The sum of the cells of each group."""
+    table = cells
+    for sets in sums.sides:  # the first dimension goes, and the sets along it become the last
+        parts = [table.take(list(one), axis=0).sum(axis=0) for one in sets]
+        table = np.stack(parts, axis=-1)
+    return [int(value) for value in table[tuple(np.array(sums.groups).T)]]
+
+
+def _rounded(figures: Sequence[Fraction], added: Mapping[int, Sequence[int]], groups: int) -> list[int]:
+    """So many of each figure as a whole number, halves up."""
+    below = lcm(*(times.denominator for times in figures))
+    times = {f: int(figures[f] * below) for f in added}
+    totals = (sum(times[f] * several[group] for f, several in added.items()) for group in range(groups))
+    return [max(-_MOST, min(_MOST, (2 * total + below) // (2 * below))) for total in totals]

@@ -1,0 +1,40 @@
+"""A weighted sum of independent draws of which the standard deviation is known, and how far off it is.
+
+Proof: ``combination.md``.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import cosh, log, sqrt
+from typing import Final
+
+_TURNS: Final = 40
+"""Of the search for the least bound."""
+_ASIDE: Final = 0.01
+"""The part of what may be missed that is left to steps of the lattice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """The noise of a sum: its standard deviation ``sd``, and ``least``, the smallest one of a draw in it."""
+
+    sd: float
+    least: float
+
+    def half_width(self, confidence: Fraction) -> float:
+        """An h that the noise stays within with at least this confidence."""
+        outside = float(1 - confidence)
+        return 0.0 if not self.sd else min(self._unimodal(outside), self._exponential(outside))
+
+    def _unimodal(self, outside: float) -> float:
+        """By Gauss's inequality, for the noise with what makes a density of it."""
+        steps = self.sd / (sqrt(12) * self.least)
+        allowed = outside * (1 - _ASIDE)
+        reach = max(2 / (3 * sqrt(allowed)), 2 / sqrt(3))
+        return reach * sqrt(self.sd**2 + steps**2) + steps * sqrt(2 * log(2 / (outside * _ASIDE)))
+
+    def _exponential(self, outside: float) -> float:
+        """By the exponential moment."""
+        curved = (cosh(sqrt(2) / max(self.least, 0.01)) - 1) * max(self.least, 0.01) ** 2
+        among = (k / (_TURNS + 1) for k in range(1, _TURNS + 1))
+        return sqrt(curved) * self.sd * min((log(2 / outside) - log(1 - u)) / sqrt(2 * u) for u in among)
