@@ -88,7 +88,7 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
         raise BoundsMissing(
             "the argument of the aggregate has no bounds",
             detail="Bounds follow from the declared domains through the expression; here they are lost.",
-            hint="Bound it: least(greatest(<expression>, <low>), <high>).",
+            hint=f"Bound it: least(greatest({node.sql('postgres')}, 0), 100).",
             position=position(node),
         )
     held = typed.steps
@@ -106,7 +106,7 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
 def _too_wide(node: exp.Expr) -> BoundsMissing:
     return BoundsMissing(
         "the argument's bounds are too wide for exact sums",
-        hint="Declare narrower domains, or bound it: least(greatest(<expression>, <low>), <high>).",
+        hint=f"Declare narrower domains, or bound it: least(greatest({node.sql('postgres')}, 0), 100).",
         position=position(node),
     )
 

@@ -67,7 +67,7 @@ def build(node: Any, scope: Scope, _: object, condition: Condition | None = None
     if bounded.low is None or bounded.high is None or bounded.low <= 0:
         raise BoundsMissing(
             "the argument of geometric_mean() may be zero or less, or has no bounds",
-            hint="Bound it: geometric_mean(least(greatest(<expression>, 1), <high>)).",
+            hint=f"Bound it: geometric_mean(least(greatest({this.sql('postgres')}, 1), 100)).",
             position=position(node),
         )
     # Rows are put inside these, so that no logarithm of the engine needs to be exact.

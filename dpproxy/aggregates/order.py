@@ -179,7 +179,7 @@ def _operand(
     if typed.first is None or typed.last is None:
         raise BoundsMissing(
             "the argument of the aggregate has no bounds",
-            hint="An administrator declares them: SET PRIVACY DOMAIN BETWEEN ... AND ...;",
+            hint="An administrator declares them with DOMAIN BETWEEN.",
             position=position(node),
         )
     if typed.type.oid == DATE.oid:

@@ -132,7 +132,7 @@ def check_fits(prior: Prior, kind: SqlType, at: int | None) -> None:
     if prior.labelled == is_number:
         raise InvalidParameter(
             f"the prior is over {'texts' if prior.labelled else 'numbers'}, what is asked for is of type {kind.shown}",
-            hint="Texts take nominal(['a', 'b'], [1, 2]) or ordinal(...).",
+            hint="Texts take nominal(['a', 'b'], [1, 2]) or ordinal(['a', 'b'], [1, 2]).",
             position=at,
         )
     if len(prior.values) > MOST_VALUES:

@@ -101,7 +101,7 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     if kind.oid in INTEGERS:
         raise NumberOutOfRange(
             f"{kind.shown} could go out of range by the declared bounds",
-            hint="Cast an operand: CAST(... AS numeric).",
+            hint=f"Cast an operand: {widened(node, 'numeric')}.",
             position=position(node),
         )
     return inexact(sql, kind, low, high, nullable=nullable)
@@ -150,6 +150,12 @@ def is_known(node: exp.Expr, scope: Scope) -> bool:
     return scope.level is Level.RELEASED and is_bound
 
 
+def widened(node: exp.Expr, kind: str) -> str:
+    """The first operand of an expression with a wider type."""
+    operand = node.this if isinstance(node.this, exp.Expr) else node
+    return f"CAST({operand.sql('postgres', comments=False)} AS {kind})"
+
+
 def _fits(
     kind: SqlType, low: Fraction | None, high: Fraction | None, node: exp.Expr, scope: Scope
 ) -> SqlType:
@@ -162,7 +168,7 @@ def _fits(
         wider = "bigint" if kind.oid != INT8.oid else "numeric"
         raise NumberOutOfRange(
             f"{kind.shown} could go out of range by the declared bounds",
-            hint=f"Cast an operand: CAST(... AS {wider}).",
+            hint=f"Cast an operand: {widened(node, wider)}.",
             position=position(node),
         )
     return kind

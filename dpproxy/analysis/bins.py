@@ -211,6 +211,6 @@ def _timestamp(node: exp.Expr, value: Typed, name: str) -> Typed:
 def _unbounded(node: exp.Expr) -> BoundsMissing:
     return BoundsMissing(
         "the dates have no declared bounds",
-        hint="An administrator declares them: SET PRIVACY DOMAIN BETWEEN ... AND ...",
+        hint="An administrator declares them with DOMAIN BETWEEN.",
         position=position(node),
     )

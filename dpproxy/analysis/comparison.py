@@ -40,7 +40,7 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
         if one.opaque and not (other.is_constant or other.parameter is not None):
             raise Unsupported(
                 "a column without listed values is compared with constants only",
-                hint="Write column = 'value', or column IN (...).",
+                hint="Compare with = or IN.",
                 position=position(node),
             )
     a, b = _as_instants(node, a, b, scope)

@@ -291,7 +291,7 @@ def _require_bounds(node: exp.Expr, scope: Scope, *ends: date | None) -> None:
     if scope.level is Level.ROW and None in ends:
         raise BoundsMissing(
             "the dates have no declared bounds",
-            hint="An administrator declares them: SET PRIVACY DOMAIN BETWEEN ... AND ...",
+            hint="An administrator declares them with DOMAIN BETWEEN.",
             position=position(node),
         )
 

@@ -63,7 +63,7 @@ def derived_key(
     if (inside := node.find(exp.Query)) is not None:
         raise Unsupported(
             "a subquery in what is grouped by is not answered",
-            hint="Count each side: count(*) FILTER (WHERE key IN (SELECT ...)), or put its condition into WHERE.",
+            hint="Put it behind FILTER (WHERE) of a count, or into WHERE.",
             position=position(inside),
         )
     typed = compile_expression(node, scope)
@@ -297,6 +297,6 @@ def _not_enumerable(node: exp.Expr) -> BoundsMissing:
         detail="Every key is answered, also one without rows: the expression must have at most "
         f"{MOST_KEYS} values, known from the declared domains of its columns.",
         hint="Group by width_bucket(x, 0, 100, 10), floor(x / 10), extract(year FROM d), date_trunc('month', d), or "
-        "CASE ... END with constants.",
+        "CASE with constants.",
         position=position(node),
     )

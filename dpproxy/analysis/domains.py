@@ -54,7 +54,7 @@ def referenced(column: Column, domain: References, lookup: Lookup | None, most: 
     if lookup is None:
         raise Unsupported(
             f'column "{column.name}" has a domain that is not read here',
-            hint="An administrator lists its values: SET PRIVACY DOMAIN IN (...).",
+            hint="An administrator lists its values with DOMAIN IN.",
         )
     return tuple(v for v in lookup(domain.table, domain.column, most) if v is not None)
 

@@ -44,7 +44,7 @@ def compile_expression(node: exp.Expr, scope: Scope) -> Typed:
     if value.opaque:
         raise Unsupported(
             "a column without listed values is compared with constants only, or grouped by",
-            hint="Write column = 'value', column IN (...) or column IS NULL.",
+            hint="Compare with =, IN or IS NULL.",
             position=position(node),
         )
     return value

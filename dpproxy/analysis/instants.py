@@ -164,7 +164,7 @@ def _by(sql: nodes.Expr, offset: timedelta) -> nodes.Expr:
 def _unbounded(node: exp.Expr) -> BoundsMissing:
     return BoundsMissing(
         "the dates have no declared bounds",
-        hint="An administrator declares them: SET PRIVACY DOMAIN BETWEEN ... AND ...",
+        hint="An administrator declares them with DOMAIN BETWEEN.",
         position=position(node),
     )
 

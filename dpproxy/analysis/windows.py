@@ -76,7 +76,7 @@ def refuse_windows(clause: exp.Expr | None, name: str) -> None:
             continue
         raise WindowMisplaced(
             f"window functions are not allowed in {name}",
-            hint="Compute it in a subquery: SELECT ... FROM (SELECT ..., rank() OVER (...) AS r ...) AS t WHERE r = 1",
+            hint="Compute it in a subquery in FROM, and compare its column outside.",
             position=position(found),
         )
 

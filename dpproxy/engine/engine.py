@@ -69,6 +69,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.explain import Explain, split_explain
+from dpproxy.planner.near import with_statement
 from dpproxy.planner.refusals import GENERAL
 from dpproxy.planner.routing import routed_notice
 from dpproxy.planner.views import read_views
@@ -296,7 +297,11 @@ class Engine:
     ) -> Prepared:  # fmt: skip
         state = self._plans.state(caller, settings)
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
-        plan = self._plans.route(tree, caller, sql, parameters, settings)
+        try:
+            plan = self._plans.route(tree, caller, sql, parameters, settings)
+        except Refusal as refusal:
+            with_statement(refusal, tree, partial(self._plans.check, caller, parameters, settings))
+            raise
         kinds, select = parameters.all_types(), Select(tree, mentions(tree))
         columns = tuple(o.column for o in plan.outputs)
         prepared = Prepared(sql, kinds, columns, select, not plan.free, plan.deadline)

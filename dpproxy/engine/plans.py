@@ -25,7 +25,7 @@ from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import recorder
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import LONGEST_WORK, Context, no_check
-from dpproxy.planner.routing import plan_routed
+from dpproxy.planner.routing import plan_routed, plan_unasked
 from dpproxy.planner.scans import prepared_names
 from dpproxy.planner.shapes import (
     Cut,
@@ -304,6 +304,12 @@ class Plans:
         """A new plan, with types and values of its parameters as far as they are known. Raises a ``Refusal``."""
         context = self.context(self.policy, caller, settings, None)
         return plan_routed(tree, context, parameters, recorder(self._log, caller, sql))
+
+    def check(self, caller: Caller, parameters: Parameters, settings: Settings, sql: str) -> None:
+        """Plan a statement that is not asked yet: nothing is recorded. Raises a ``Refusal``."""
+        plan_unasked(
+            parse(sql, self._database), self.context(self.policy, caller, settings, None), parameters
+        )
 
     def find_plan(self, request: Request, losses: Losses = None) -> Plan | PublicPlan | None:
         """The plan with the parameters' values in place, where the cache has it; never waits."""

@@ -275,7 +275,7 @@ class ProtectedViews:
             raise InvalidParameter(
                 f'the same rows were released by {other.method} as protected view "{other.view}"',
                 detail="Two releases that are not private differentially may tell together what each one hides.",
-                hint="State why, with the option reason = '<text>'; it is recorded.",
+                hint="State why, with the option reason; it is recorded.",
             )
 
     def unfinished(self) -> list[Built]:

@@ -16,7 +16,7 @@ from dpproxy.planner.listed import write_lists
 from dpproxy.planner.parentheses import check_joins, from_left
 from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.qualified import without_schemas
-from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
+from dpproxy.planner.refusals import refuse_clause, refuse_node, refuse_statement
 from dpproxy.planner.series import write_series
 from dpproxy.planner.templates import write_moments
 from dpproxy.sql import grammar, lexer
@@ -149,7 +149,7 @@ def accept(tree: exp.Expr) -> exp.Expr:
             if isinstance(node.parent, exp.Table):
                 raise Unsupported(
                     "functions after FROM are not answered",
-                    hint=HINTS[exp.Join],
+                    hint="Ask over a table by its name.",
                     position=position(node.parent),
                 )
             raise refuse_node(node)

@@ -108,7 +108,7 @@ def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> T
     if not granted and found.exposure is not Exposure.PUBLIC:
         raise NotGranted(
             f'SELECT on table "{name}" is granted to none of your roles',
-            hint=f"GRANT SELECT ON {identifier(name)} TO <role> WITH PRIVACY BUDGET <budget>;",
+            hint=f"Grant it with the budget that pays: {granting(name, context)}",
             position=position(table),
         )
     return found
@@ -174,6 +174,16 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
     return payer, budget
 
 
+def granting(name: str, context: Context, *, is_paid: bool = True) -> str:
+    """The statement by which an administrator grants SELECT to a role of their own, from a budget that there is."""
+    role, budget = (
+        min(context.caller.roles, default="analyst"),
+        min(context.policy.budgets, default="analysts"),
+    )
+    paid = f" WITH PRIVACY BUDGET {identifier(budget)}" if is_paid else ""
+    return f"GRANT SELECT ON {identifier(name)} TO {identifier(role)}{paid};"
+
+
 def _choose_budget(tables: Sequence[Use], context: Context, at: int | None) -> Budget:
     """The budget that pays for all of the tables."""
     each = [_budgets(t.granted, context) for t in tables]
@@ -181,7 +191,7 @@ def _choose_budget(tables: Sequence[Use], context: Context, at: int | None) -> B
     if without is not None:
         raise BoundsMissing(
             f'table "{without}" is granted to you without a privacy budget',
-            hint="An administrator grants one: GRANT SELECT ON <table> TO <role> WITH PRIVACY BUDGET <budget>;",
+            hint="An administrator grants it again, WITH PRIVACY BUDGET.",
             position=at,
         )
     names = sorted(set.intersection(*each))
@@ -189,7 +199,7 @@ def _choose_budget(tables: Sequence[Use], context: Context, at: int | None) -> B
     if not names:
         raise BoundsMissing(
             f"no single budget pays for tables {listed}",
-            hint="An administrator grants them with one budget: GRANT SELECT ON ... WITH PRIVACY BUDGET ...",
+            hint="An administrator grants all of them with one budget; until then, ask one table at a time.",
             position=at,
         )
     wanted = session.budget(context.settings)

@@ -209,7 +209,7 @@ def _unknown(output: Output, target: Target, count: float | None) -> InvalidPara
     if error is not None and count is None and _needs_count(error, target):
         return InvalidParameter(
             f'{CANNOT}: the error of column "{name}" depends on how many rows there are',
-            hint="Ask for their count first, or have ALTER TABLE ... SET PRIVACY EXPECTED ROWS declared;",
+            hint="Ask for their count first, or have an administrator declare EXPECTED ROWS of the table.",
         )
     return InvalidParameter(
         f'{CANNOT}: the error of column "{name}" is not known beforehand', detail=_FIRST, hint=_OTHERWISE

@@ -74,7 +74,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     if len(sets) > 1 and any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e)):
         raise Unsupported(
             "window functions beside grouping sets are computed in an outer query",
-            hint="SELECT *, rank() OVER (ORDER BY n) FROM (SELECT x, count(*) AS n ... GROUP BY ROLLUP (x)) AS t",
+            hint="Put the grouped SELECT into FROM, and the window function around it.",
             position=position(select),
         )
     branches = [block.branch(keys) for keys in sets]

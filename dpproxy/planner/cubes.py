@@ -167,7 +167,7 @@ def _rows(cube: Cube, planning: Planning, env: Env) -> tuple[Rows, list[exp.Expr
     if not found[0].is_protected:
         raise InvalidParameter(
             f'"{cube.table.text}" is nobody\'s: what is public needs no cube',
-            hint="SELECT ... GROUP BY CUBE (...)",
+            hint="Ask it with GROUP BY CUBE.",
         )
     rows, select = rows_of(tree, found, planning, env, inner_of(planning, env))
     shown = [e.unalias().unnest() for e in select.expressions]

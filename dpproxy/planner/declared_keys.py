@@ -41,9 +41,7 @@ def _meant(found: Sequence[Entry], env: Env) -> str:
     """A count of different values, or of people by key."""
     query = _query(found[0], env) if len(found) == 1 else None
     if query is None:
-        return (
-            "Count different values: SELECT count(DISTINCT x) FROM ...; or show how many people each key has."
-        )
+        return "Count different values: count(DISTINCT x); or show how many people each key has."
     shown = [item.node.unnest() for item in items(query)]
     meant: exp.Select = query.copy()
     for clause in ("distinct", "group", "order", "limit", "offset"):

@@ -178,9 +178,9 @@ def _no_delta(name: str, rows: Rows, planning: Planning, at: int | None) -> Boun
     return BoundsMissing(
         f"the keys of {name} are not public: to show those that enough people share costs delta, and there is none",
         detail="dp.delta is 0, or is not set and the budget has no DELTA. Declared keys cost none.",
-        hint=f"SELECT count(*) FROM {asked}; or list keys in WHERE {name} IN (...). "  # noqa: S608 - a hint
-        f"An administrator declares a delta: {ceiling} CREATE PRIVACY BUDGET <budget> LIMIT EPSILON <n> "
-        "DELTA 0.000001; or the keys: ALTER TABLE ... ALTER COLUMN ... SET PRIVACY DOMAIN IN (...);",
+        hint=f"SELECT count(*) FROM {asked}; or list keys with {name} IN. "  # noqa: S608 - a hint
+        f"An administrator declares a delta: {ceiling} and one of the budget. "
+        "Or the keys of each column with DOMAIN IN.",
         position=at,
     )
 

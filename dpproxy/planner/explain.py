@@ -78,7 +78,7 @@ def split_explain(sql: str) -> Explain | None:
     if options is None:
         raise Unsupported(
             "EXPLAIN shows how the engine would read rows, which is not answered",
-            hint="EXPLAIN (PRIVACY) <query>; or EXPLAIN (PRIVACY, FORMAT JSON, BUDGET 2) (<query>; <query>);",
+            hint="Write EXPLAIN (PRIVACY) before a query, or (PRIVACY, BUDGET 2) before several in parentheses.",
             position=0,
         )
     end = cursor.before.end
@@ -145,7 +145,7 @@ def _several(sql: str, *, is_list: bool) -> tuple[str, ...]:
     first, last = tokens[0], tokens[-1]
     if (first.token_type, last.token_type) != (TokenType.L_PAREN, TokenType.R_PAREN):
         raise SyntaxRefused(
-            "several statements stand in parentheses: (<query>; <query>)", position=first.start
+            "several statements stand in parentheses, with a semicolon between them", position=first.start
         )
     inside = [cut for cut in cuts if cut < last.start]
     ends = zip([first.start, *inside], [*inside, last.start], strict=True)

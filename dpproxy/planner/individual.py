@@ -95,7 +95,7 @@ def _table(select: exp.Select, found: list[Entry]) -> TablePolicy:
     if len(found) != 1 or not isinstance(found[0].relation, TablePolicy) or found[0].names:
         raise Unsupported(
             "one person's value is asked of one table",
-            hint="SELECT dp.with_prior(x, ...) FROM t WHERE <privacy key> = <constant>;",
+            hint="Leave out all tables but the one that has the value.",
             position=position(found[-1].node),
         )
     return found[0].relation
@@ -118,7 +118,7 @@ def _split(
     if len(told) != 1 or told[0][1] is None:
         raise NotGranted(
             "rows of a protected table are not shown: one person's value needs their privacy key, once",
-            hint=f"WHERE {identifier(unit.key)} = <constant>; or ask about many: dp.with_prior(avg(x), ...)",
+            hint=f"Compare {identifier(unit.key)} with a constant in WHERE; of many people, ask for their average.",
             position=position(select.args.get("where")) or position(entry.node),
         )
     rest = [node for node, constant in parts if constant is None]

@@ -51,7 +51,7 @@ def item_of(scan: Scan, node: exp.Expr, join: exp.Join | None) -> Item:
     if method not in (None, "NATURAL"):
         raise Unsupported(
             f"{method} JOIN is not answered",
-            hint="Write the condition: JOIN ... ON a.x = b.x.",
+            hint="Write JOIN with its condition behind ON.",
             position=position(node),
         )
     using = tuple(i.name for i in join.args.get("using") or ())
@@ -350,7 +350,7 @@ class _Joiner:
         names = ", ".join(sorted({f.name for f in item.scan.fields if f.link is not None}))
         return UnitLost(
             f'the join of "{item.scan.table}" does not follow the privacy unit',
-            hint=f"Join it on its privacy key or a declared reference: ON ... = {item.scan.alias}.{names}."
+            hint=f"Join it on its privacy key or a declared reference, {item.scan.alias}.{names}."
             if names
             else "Join it on its privacy key or a declared reference.",
             position=position(item.node),

@@ -8,11 +8,10 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
-from dpproxy.planner.access import Context
+from dpproxy.planner.access import Context, granting
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import width
 from dpproxy.planner.planning import Planning
-from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted, UndefinedTable, UnitLost
 from dpproxy.values.pgtypes import FLOATS
 from dpproxy.views.columns import ShownColumn
@@ -31,10 +30,9 @@ def find_materialized(node: exp.Table, context: Context, *, inside: bool) -> Mat
     if found is None or inside or is_granted(found, context):
         return found
     if context.caller.is_admin:
-        paid = " WITH PRIVACY BUDGET <budget>" if found.inside else ""
         raise NotGranted(
             f'SELECT on protected view "{found.view}" is granted to none of your roles',
-            hint=f"GRANT SELECT ON {identifier(found.view)} TO <role>{paid};",
+            hint=f"Grant it: {granting(found.view, context, is_paid=found.inside)}",
             position=position(node),
         )
     raise UndefinedTable(f'relation "{node.name}" does not exist', position=position(node))
@@ -50,7 +48,7 @@ def relation_of(node: exp.Table, view: Materialized, planning: Planning) -> Open
     if view.inside:
         raise UnitLost(
             f'rows of protected view "{view.view}" stay inside',
-            hint=f"{ASKED} FROM {identifier(view.name)};",
+            hint="Ask for min, median or percentile_disc of its columns.",
             position=position(node),
         )
     if not view.private:
@@ -60,9 +58,6 @@ def relation_of(node: exp.Table, view: Materialized, planning: Planning) -> Open
     query = nodes.Select(shown, table_of(view))
     columns = tuple(OpenColumn(c.name, typed(c, f"c{i}")) for i, c in enumerate(view.columns))
     return Open(query, columns, released=False, rows=view.rows)
-
-
-ASKED = "SELECT min(x), median(y), percentile_disc(0.25) WITHIN GROUP (ORDER BY x)"
 
 
 def table_of(view: Materialized) -> nodes.Table:

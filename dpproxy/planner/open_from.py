@@ -187,7 +187,7 @@ def _joined(
     if join is None or join.args.get("method") not in (None, "NATURAL"):
         raise Unsupported(
             "this kind of JOIN is not answered",
-            hint="Write the condition: JOIN ... ON a.x = b.x.",
+            hint="Write JOIN with its condition behind ON.",
             position=position(entry.node),
         )
     names = [i.name for i in join.args.get("using") or ()]

@@ -33,7 +33,7 @@ def copies(node: exp.Expr, value: Typed, find: Callable[[exp.Column], OpenColumn
     if most > MOST_COPIES:
         raise TooComplex(
             f"the text could be as long as {most} texts of the table, more than {MOST_COPIES}",
-            hint="Cut what is put together: CAST(<text> AS varchar(20)).",
+            hint="Cut what is put together, as left(x, 20) does.",
             position=position(node),
         )
     return most

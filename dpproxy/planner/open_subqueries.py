@@ -16,7 +16,6 @@ from dpproxy.planner.open import Open
 from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.sources import Env
-from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     Refusal,
     SyntaxRefused,
@@ -26,10 +25,8 @@ from dpproxy.values.errors import (
     Unsupported,
 )
 
-_GROUPED = "Group it and join: ... LEFT JOIN (SELECT x, count(*) AS n FROM ... GROUP BY x) AS t ON t.x = ..."
-_AGGREGATE = (
-    "Release it first: IN (SELECT x FROM ... GROUP BY x HAVING count(*) > 5), or (SELECT count(*) ...) > 0."
-)
+_GROUPED = "Group it by what it compares, and join that with LEFT JOIN."
+_AGGREGATE = "Release it first: with GROUP BY and HAVING inside IN, or as a count that is compared."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +56,9 @@ class Subqueries:
         except (UndefinedTable, UndefinedColumn):
             if not any(self._is_around(c) for c in query.find_all(exp.Column)):
                 raise
-            asked = next((use.granted for use in reversed(self.planning.tables)), "...")
             raise Unsupported(
                 "a subquery over protected rows does not see the row around it here",
-                hint=f"{_GROUPED}; or ask SELECT count(*) FROM {identifier(asked)};",  # noqa: S608 - a hint
+                hint=_GROUPED,
                 position=position(node),
             ) from None
         if not isinstance(relation, Open):

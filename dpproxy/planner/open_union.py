@@ -120,7 +120,7 @@ def _entry(entry: exp.Ordered, found: Open, names: Sequence[nodes.Column]) -> no
     if place is None:
         raise Unsupported(
             "ORDER BY of a set operation takes names of its columns, not expressions",
-            hint="SELECT * FROM (... UNION ...) AS t ORDER BY expression",
+            hint="Put the set operation into FROM, and ORDER BY around it.",
             position=position(node),
         )
     return nodes.Ordered(

@@ -10,7 +10,7 @@ from dpproxy.analysis.position import position
 from dpproxy.values.errors import Unsupported
 
 _PAIRED = ("", "INNER", "CROSS")
-_HINT = "Join from the left, or name a query: ... JOIN (SELECT ... FROM a JOIN b ON ...) AS t ON ..."
+_HINT = "Join from the left, or write the inner join as a subquery with a name."
 
 
 def from_left(tree: exp.Expr) -> exp.Expr:
@@ -45,7 +45,7 @@ def check_joins(node: exp.Expr) -> None:
         if has_comma and by_names:
             raise Unsupported(
                 "RIGHT, FULL, NATURAL and USING joins behind a comma in FROM are not supported",
-                hint="Write them before the comma: FROM b RIGHT JOIN c ON ..., a.",
+                hint="Write them before the comma.",
                 position=position(join.this),
             )
         has_comma = has_comma or not (join.side or join.kind or condition or is_natural)
@@ -112,7 +112,7 @@ def _check(node: exp.Expr) -> None:
         words = "this" if alias is None else "a name"
         raise Unsupported(
             f"{words} behind tables in parentheses is not supported",
-            hint="Give each table its own name: FROM a AS x JOIN b AS y ON ...",
+            hint="Give each table its own name inside the parentheses.",
             position=position(alias) or position(node),
         )
 

@@ -100,7 +100,7 @@ def _compared(made: Posterior, keys: Keys, rows: Rows, planning: Planning) -> No
         return Notice(
             f"with prior {_short(made.text)}: answered by {way}",
             detail="How far off noise alone is depends on how many rows there are.",
-            hint="An administrator declares about how many: ALTER TABLE ... SET PRIVACY EXPECTED ROWS <n>;",
+            hint="An administrator declares about how many there are with EXPECTED ROWS of the table.",
         )
     posterior, alone = expected_distances(made.prior, sd, bell=made.noise.bell)
     return _told(made, way, f"{posterior:.4g} by noise and prior", alone)

@@ -36,7 +36,6 @@ from dpproxy.planner.open_scan import open_scan
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.people import one_person
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import HINTS
 from dpproxy.planner.relation import Inner, Rows, Scan
 from dpproxy.planner.sources import Env, apart, entries, with_ctes
 from dpproxy.planner.staged import staged_scan
@@ -53,7 +52,7 @@ from dpproxy.values.errors import (
 )
 from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ
 
-_FOLLOW = "Compare the privacy keys: ... WHERE inner.key = outer.key, or key IN (SELECT key FROM ...)."
+_FOLLOW = "Compare the privacy keys: inside the subquery, or as what stands before IN and what it selects."
 
 
 def inner_of(planning: Planning, env: Env) -> Inner:
@@ -77,7 +76,7 @@ class _Predicates:
             case exp.Window():
                 raise Unsupported(
                     "window functions over rows are not answered",
-                    hint=HINTS[exp.Window],
+                    hint="Compute it from the released answer.",
                     position=position(node),
                 )
             case _:
@@ -218,14 +217,9 @@ class _Predicates:
         except (UndefinedColumn, UndefinedTable) as error:
             if not any(f'"{name}"' in error.message for name in outside):
                 raise
-            table = identifier(self._planning.first(rows.scans[0].table))
-            hint = (
-                "Leave the other condition out: x > (SELECT avg(x) FROM ...); "  # noqa: S608 - a hint
-                f"or compare the privacy keys; or ask SELECT count(*) FROM {table};"
-            )
             raise UnitLost(
                 "a subquery for one value that follows the row around it must follow the privacy unit",
-                hint=hint,
+                hint="Leave the other condition out of the subquery, or compare the privacy keys.",
                 position=position(node),
             ) from None
         if not isinstance(relation, Open):
@@ -241,7 +235,7 @@ class _Predicates:
         if len(rows) > 1:
             raise InvalidParameter(
                 "more than one row returned by a subquery used as an expression",
-                hint="Take one value: SELECT max(x) FROM ...",
+                hint="Take one value of them, such as the max.",
                 position=position(node),
             )
         value: object = rows[0][0] if rows else None
@@ -258,7 +252,7 @@ class _Predicates:
         if not relation.single:
             raise Unsupported(
                 "a subquery for one value needs an aggregate without GROUP BY",
-                hint="Write (SELECT avg(x) FROM ...), or ... ORDER BY 1 LIMIT 1.",
+                hint="Leave GROUP BY out, or end the subquery with ORDER BY 1 LIMIT 1.",
                 position=position(node),
             )
         typed = relation.columns[0].typed
@@ -351,7 +345,7 @@ def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[nodes.E
     if len(pairs) > MOST_UNKNOWN:
         raise Unsupported(
             f"NOT IN compares at most {MOST_UNKNOWN} values with a subquery",
-            hint="Write NOT EXISTS (SELECT 1 FROM t WHERE t.a = x AND t.b = y ...).",
+            hint="Write NOT EXISTS with one comparison for each value.",
             position=position(node),
         )
     found = [_is_null(p.outer) for p in pairs if p.is_linked and p.outer is not None]

@@ -147,7 +147,7 @@ def aggregate_of(node: exp.Expr, rows: Rows, planning: Planning) -> Count | Sum 
     if not isinstance(inner, Count | Sum | Average):
         raise Unsupported(
             "dp.with_prior takes count, sum or avg here",
-            hint="Write dp.with_prior(avg(x), ...); one person's value needs WHERE <privacy key> = <constant>.",
+            hint="Give it count(*), sum(x) or avg(x); one person's value needs WHERE with their privacy key.",
             position=position(node),
         )
     return inner

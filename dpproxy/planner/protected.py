@@ -109,13 +109,13 @@ def _released(planning: Planning, tree: exp.Expr) -> UnitLost | InvalidParameter
     if not planning.tables:
         return InvalidParameter(
             "the view's query reads no protected table",
-            hint="What is nobody's needs no protection: ALTER TABLE ... SET PRIVACY PUBLIC.",
+            hint="What is nobody's needs no protection: an administrator declares it PUBLIC.",
             position=position(tree),
         )
     return UnitLost(
         "the view's query releases values instead of rows",
         detail="A view is made of one row for each privacy unit.",
-        hint="SELECT x, y FROM t; or, of several rows of a person: SELECT avg(x) AS x FROM t GROUP BY <privacy key>;",
+        hint="Select columns of the table; where a person has several rows, their average, grouped by the privacy key.",
         position=position(tree),
     )
 
@@ -129,7 +129,9 @@ def _check_rows(scan: Scan, owner: TablePolicy, tree: exp.Expr) -> None:
     key = owner.unit.key if owner.unit is not None else None
     fix = "join on columns that are unique in the public table"
     if key is not None:
-        fix = f"SELECT avg(x) AS x, ... FROM {identifier(scan.table)} GROUP BY {identifier(key)}; makes one of each"  # noqa: S608
+        fix = (
+            f"take averages FROM {identifier(scan.table)} GROUP BY {identifier(key)}, which makes one of each"
+        )
     raise UnitLost(
         f"one privacy unit can have {scan.most} rows of the view's query, and a view takes one of each",
         hint=f"{fix[0].upper()}{fix[1:]}.",
@@ -159,7 +161,7 @@ def _columns(
         if any(field.name == column.name for column, _ in found) or field.name == "?column?":
             raise InvalidParameter(
                 f'two columns of the view are named "{field.name}", or one has no name',
-                hint="Name each: SELECT x + 1 AS y, ...",
+                hint="Name each of them with AS.",
             )
         found.append(_column(field, planning))
     if not found or len(found) > MOST_COLUMNS:
@@ -213,7 +215,7 @@ def _since(field: Field, typed: Typed) -> tuple[Moments, nodes.Expr]:
     if typed.first is None or typed.last is None:
         raise BoundsMissing(
             f'column "{field.name}" has no declared bounds',
-            hint="ALTER TABLE ... ALTER COLUMN ... SET PRIVACY DOMAIN BETWEEN ... AND ...;",
+            hint="An administrator declares them with DOMAIN BETWEEN.",
         )
     first, last = _moment(typed.first), _moment(typed.last)
     if typed.type.oid == DATE.oid:

@@ -47,7 +47,7 @@ def _check(column: exp.Column) -> None:
             if hidden:
                 raise Unsupported(
                     f'table "{column.table}" has the name of an entry inside the subquery',
-                    hint=f"Give one of them an alias: FROM {column.table} AS t ...",
+                    hint=f"Give one of them an alias: FROM {column.table} AS t.",
                     position=position(column),
                 )
             return

@@ -12,62 +12,25 @@ from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import UndefinedColumn, UndefinedFunction, Unsupported
 
 _READ_ONLY = (
-    "The data is read-only here. Ask with SELECT; administrators declare policy with SET PRIVACY statements."
+    "Nothing near it is answered: the data is read-only here. Ask with SELECT; administrators declare policy with "
+    "SET PRIVACY statements."
 )
-_ONE_TABLE = "Ask over one table, without subqueries."
-_ONE_BY_ONE = "Send the queries one by one."
-_EXTREMES = "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x."
-_AFTER = "Compute it from the released answer."
-_LISTS = "Rows are not shown; their values are counted: SELECT <x>, count(*) FROM <table> GROUP BY <x>."
+_LISTS = "Rows are not shown; their values are counted, with GROUP BY."
 _SUMMARIES = "Ask count, sum or avg; a condition goes inside: sum(CASE WHEN condition THEN x END)."
-_PARAMETERS = "Write parameters as $1, $2 and so on."
-_NOW = "Write the moment as a constant: date '2024-01-31', timestamp '2024-01-31 12:00:00'."
-_COMPARE = "Compare with =, IN or LIKE."
 
 HINTS: dict[type[exp.Expr], str] = {
-    exp.Insert: _READ_ONLY,
-    exp.Update: _READ_ONLY,
-    exp.Delete: _READ_ONLY,
-    exp.Merge: _READ_ONLY,
-    exp.Create: _READ_ONLY,
-    exp.Drop: _READ_ONLY,
-    exp.Alter: _READ_ONLY,
-    exp.TruncateTable: _READ_ONLY,
-    exp.Copy: "Ask with SELECT.",
-    exp.Join: "Ask over one table at a time.",
-    exp.Lateral: "Ask over one table at a time.",
-    exp.Subquery: _ONE_TABLE,
-    exp.Exists: _ONE_TABLE,
-    exp.Any: "Write a list of values: x IN (1, 2, 3).",
-    exp.All: "Write a list of values: x IN (1, 2, 3).",
-    exp.Values: "Ask over a table.",
-    exp.With: "Write the query without WITH.",
-    exp.Union: _ONE_BY_ONE,
-    exp.Except: _ONE_BY_ONE,
-    exp.Intersect: _ONE_BY_ONE,
-    exp.Window: _AFTER,
-    exp.Min: _EXTREMES,
-    exp.Max: _EXTREMES,
-    exp.Mode: "The most frequent: SELECT <x>, count(*) FROM <table> GROUP BY <x> ORDER BY 2 DESC LIMIT 1.",
+    exp.Lateral: "Write it as a subquery with a name in FROM.",
+    exp.Mode: "Group by it, ORDER BY count(*) DESC LIMIT 1.",
+    **dict.fromkeys((exp.Any, exp.All), "Write a list of values: x IN (1, 2, 3)."),
     **dict.fromkeys((exp.ArrayAgg, exp.GroupConcat, exp.AnyValue, exp.First), _LISTS),
-    exp.RegexpLike: _COMPARE,
-    exp.RegexpILike: _COMPARE,
-    exp.SimilarTo: _COMPARE,
+    **dict.fromkeys(
+        (exp.CurrentTime, exp.Localtime), "Write the moment as a constant: timestamp '2024-01-31 12:00:00'."
+    ),
+    **dict.fromkeys((exp.Placeholder, exp.Var), "Write parameters as $1, $2 and so on."),
+    exp.SimilarTo: "Compare with =, IN or LIKE.",
     exp.Operator: "Write the operator itself: a = b.",
-    exp.CurrentDate: _NOW,
-    exp.CurrentTimestamp: _NOW,
-    exp.Localtimestamp: _NOW,
-    exp.CurrentTime: _NOW,
-    exp.Localtime: _NOW,
-    exp.RegexpReplace: "Use replace(x, 'a', 'b').",
-    exp.TimeToStr: "Use extract(month FROM d) or date_trunc('month', d).",
     exp.IntDiv: "Write a / b for whole numbers, trunc(a / b) for others.",
     exp.TryCast: "Write CAST(x AS type) between number types; other casts are not needed over declared domains.",
-    exp.Placeholder: _PARAMETERS,
-    exp.Var: _PARAMETERS,
-    exp.Rollup: "Send one query for each list of keys.",
-    exp.Cube: "Send one query for each list of keys.",
-    exp.GroupingSets: "Send one query for each list of keys.",
 }
 
 CLAUSES: dict[str, str] = {
@@ -182,7 +145,7 @@ def unknown_function(node: exp.Anonymous) -> UndefinedFunction:
     near = similar(name, FUNCTIONS) if len(name) > _SHORT else None
     hint = f"Did you mean {near}()?" if near else f"Functions: {', '.join(FUNCTIONS)}."
     if schema is not None:
-        hint = f"Write it without a schema: {name}(...)." if name in BARE else hint
+        hint = f"Write it without a schema: {name}." if name in BARE else hint
         name = f"{schema.sql()}.{name}"
     return UndefinedFunction(
         f"function {name}() does not exist or is not answered", hint=hint, position=position(schema or node)
@@ -209,8 +172,8 @@ def refuse_statement(tree: exp.Expr) -> Unsupported:
     elif isinstance(tree, _STATEMENTS):
         name = spaced(tree)
     else:
-        return Unsupported("only SELECT statements are answered", position=0)
-    return Unsupported(f"{name} statements are not answered", hint=HINTS.get(type(tree)), position=0)
+        return Unsupported("only SELECT statements are answered", hint=_READ_ONLY, position=0)
+    return Unsupported(f"{name} statements are not answered", hint=_READ_ONLY, position=0)
 
 
 def refuse_node(node: exp.Expr) -> Unsupported | UndefinedFunction:
@@ -241,13 +204,14 @@ def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
 
 
 GENERAL: dict[str, str] = {
-    "0A000": "Leave it out: no statement near it is answered.",
+    "0A000": "Leave it out.",
     "22023": "Give a value inside the range that the message names.",
     "22P02": "Write a literal of that type, or CAST the other side.",
     "22003": "Use a smaller number, or CAST to numeric or double precision.",
     "42601": "Correct it at the place that is marked: nothing near it can be named for what does not parse.",
     "42803": "Aggregates stand in the SELECT list, HAVING and ORDER BY, and not inside each other.",
     "42804": "sum and avg take numbers; count(x) takes any column.",
+    "22025": "Write the escape character before a wildcard or itself, or leave ESCAPE out.",
     "42P01": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'; lists the tables to ask.",
     "42P18": "Write parameters as $1, $2 and so on beside something that tells their type, or CAST them.",
     "54001": "Ask for less in one statement.",

@@ -20,6 +20,7 @@ from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import Record, plan_for
 from dpproxy.planner.materialized import is_granted, shown_columns
 from dpproxy.planner.qualified import without_schemas
+from dpproxy.planner.query import plan_query
 from dpproxy.policy.model import Exposure
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
@@ -40,6 +41,12 @@ def plan_routed(
     """Plan a parsed statement, over a protected view where that was asked for. Raises a ``Refusal``."""
     with limited():
         return settled(lambda: _routed(tree, context, parameters, record), context)
+
+
+def plan_unasked(tree: exp.Expr, context: Context, parameters: Parameters) -> None:
+    """Refuse what would be refused if it were asked; looks at no view, and records nothing. Raises a ``Refusal``."""
+    with limited():
+        runnable(plan_query(accept(tree), context, parameters), context)
 
 
 def settled(make: Callable[[], P], context: Context) -> P:

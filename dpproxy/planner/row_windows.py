@@ -147,7 +147,7 @@ class _Windows:
         if not keys:
             raise UnitLost(
                 "a window function over rows sees the rows of one privacy unit only",
-                hint=f"Write OVER (PARTITION BY {self._key()} ...): one window for each {self._key()}."
+                hint=f"Write OVER (PARTITION BY {self._key()}): one window for each {self._key()}."
                 if self._key() is not None
                 else "Release the rows first: window functions over released values see all of them.",
                 position=position(node),

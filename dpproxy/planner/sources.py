@@ -152,7 +152,9 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
         planning.parameters.spend(REFERENCE, position(node))
         if alias is None or not alias.name:
             raise SyntaxRefused(
-                "subquery in FROM must have an alias", hint="FROM (SELECT ...) AS x", position=position(node)
+                "subquery in FROM must have an alias",
+                hint="Write a name behind the closing parenthesis, as in AS t.",
+                position=position(node),
             )
         inside = replace(env, outer=None, around=None)
         return Entry(node, alias.name, apart(node, alias.name, planning, inside), join)

@@ -49,7 +49,7 @@ def _first_rows(select: exp.Select, on: list[exp.Expr], rows: Rows) -> Halves:
     if not key_columns(keys, rows):
         raise UnitLost(
             "DISTINCT ON rows of several people would let one row decide about others",
-            hint="Write the privacy key into DISTINCT ON (...): the first row of each person is answered.",
+            hint="Write the privacy key into DISTINCT ON: the first row of each person is answered.",
             position=position(on[0]),
         )
     order = select.args.get("order")

@@ -223,7 +223,7 @@ def _check_form(query: exp.Expr, relations: Collection[str]) -> None:
     if query.find(exp.Parameter) is not None:
         raise Unsupported("a parameter is not supported in views")
     if any(j.args.get("method") for j in query.find_all(exp.Join)):
-        raise Unsupported("NATURAL JOIN is not supported in views", hint="Write JOIN ... USING (...).")
+        raise Unsupported("NATURAL JOIN is not supported in views", hint="Write JOIN with USING.")
     if any(not isinstance(s.this, exp.Query) for s in query.find_all(exp.Subquery)):
         raise Unsupported("JOIN in parentheses is not supported in this place")
     for table in query.find_all(exp.Table):

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.planner.access import Context, Use
+from dpproxy.planner.access import Context, Use, granting
 from dpproxy.planner.open import Open
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
 from dpproxy.planner.view_text import Text, check_stars, read_text
 from dpproxy.policy.model import Policy, TablePolicy
-from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedTable, Unsupported
 from dpproxy.values.pgtypes import Schema, View
 
@@ -110,7 +109,7 @@ def find_view(node: exp.Table, context: Context, *, inside: bool) -> Readable | 
     if isinstance(found, Readable) and context.caller.is_admin:
         raise NotGranted(
             f'SELECT on view "{name}" is granted to none of your roles',
-            hint=f"GRANT SELECT ON {identifier(name)} TO <role> WITH PRIVACY BUDGET <budget>;",
+            hint=f"Grant it with the budget that pays: {granting(name, context)}",
             position=position(node),
         )
     raise UndefinedTable(f'relation "{name}" does not exist', position=position(node))

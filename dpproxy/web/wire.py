@@ -21,6 +21,8 @@ CONNECTING: Final = 30
 _STATEMENT = re.compile(
     r"\b(?:SELECT|WITH|SET|RESET|SHOW|EXPLAIN|GRANT|REVOKE|ALTER|CREATE|DROP|ADVANCE|REFRESH|SUGGEST)\s[^;]*"
 )
+ANSWERED = "This is answered: "
+"""Before the statement that the proxy tried, where a hint has other words before it."""
 _MADE_UP = re.compile(r"<[a-z_ ]+>|\.\.\.")
 """What stands for a name in hints that are no statements yet."""
 
@@ -99,7 +101,7 @@ def statement_in(hint: str | None) -> str | None:
     'SET dp.epsilon = 0.1'
     >>> statement_in("GRANT SELECT ON t TO <role>;")
     """
-    found = _STATEMENT.search(hint or "")
+    found = _STATEMENT.search((hint or "").rpartition(ANSWERED)[2])
     if found is None or _MADE_UP.search(found[0]):
         return None
     return found[0].strip().removesuffix(".")

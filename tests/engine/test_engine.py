@@ -384,6 +384,12 @@ def test_every_refusal_says_where_and_what_instead(engine: Engine, sql: str):
     assert caught.value.position is not None
 
 
+def test_a_hint_ends_with_a_statement_near_by_that_is_answered(engine: Engine):
+    with pytest.raises(Unsupported) as caught:
+        engine.prepare(ANN, "SELECT array_agg(x) FROM t WHERE x > $1", (23,), DEFAULTS)
+    assert (caught.value.hint or "").endswith("This is answered: SELECT count(*) FROM t WHERE x > $1;")
+
+
 def test_the_hint_for_a_missing_table_lists_the_tables(engine: Engine):
     statement = GENERAL["42P01"].split(";")[0]
     assert ("t",) in ask(engine, statement).rows

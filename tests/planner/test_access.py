@@ -63,7 +63,10 @@ def test_hidden_missing_and_not_granted_are_told_alike(world: World):
 def test_an_administrator_is_told_what_is_missing(world: World):
     with pytest.raises(NotGranted) as error:
         found(world, "people", Caller("root", frozenset({"admin"}), "s"))
-    assert error.value.hint == "GRANT SELECT ON people TO <role> WITH PRIVACY BUDGET <budget>;"
+    assert (
+        error.value.hint
+        == "Grant it with the budget that pays: GRANT SELECT ON people TO admin WITH PRIVACY BUDGET lab;"
+    )
 
 
 def test_a_public_table_is_for_everybody(world: World):

@@ -111,6 +111,7 @@ def test_a_wrong_password_says_what_the_proxy_says(shared: Site):
         ("ask for less: SET dp.epsilon = 0.1", "SET dp.epsilon = 0.1"),
         ("GRANT SELECT ON t TO <role>;", None),
         ("write ... instead", None),
+        ("Ask again, WITH less. This is answered: SELECT 1 FROM t;", "SELECT 1 FROM t"),
         (None, None),
     ],
 )

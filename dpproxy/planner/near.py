@@ -1,0 +1,168 @@
+"""A statement near a refused one that is answered: each is planned before it is named.
+
+What is tried follows from the statement alone: it without the part that the refusal points at, from the smallest part
+on, then the number of rows that it reads, then that of one table. Nothing is read or charged for it, and whether one is
+found depends on what the caller may ask, as the refusal itself does.
+"""
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.planner.refusals import MOST_OF_A_HINT
+from dpproxy.values.errors import Refusal
+
+TRIES = 10
+"""How many statements are planned for one refusal."""
+LARGEST = 400
+"""Nodes of a statement beyond which none is looked for."""
+BY_DESIGN = frozenset(
+    {"0A000", "42501", "42703", "42803", "42804", "42883", "42P20", "54001", "PD002", "PD003"}
+)
+"""SQLSTATEs of what is understood and not answered; others say what to correct."""
+NONE_NEAR = "Neither the statement without it nor a count of its rows is answered."
+"""Said where nothing that was tried is answered."""
+
+
+def with_statement(refusal: Refusal, tree: exp.Expr, check: Callable[[str], object]) -> None:
+    """Add a statement that is answered to a refusal's hint, where the hint has none.
+
+    Args:
+        refusal: changed in place.
+        tree: the statement as it was parsed, not changed.
+        check: raises a ``Refusal`` for a statement that is not answered.
+    """
+    if refusal.sqlstate not in BY_DESIGN or (refusal.hint or "").endswith(";"):
+        return
+    words = [refusal.hint] if refusal.hint else []
+    found = _first(tree, refusal, check)
+    if found is not None:
+        words.append(f"This is answered: {found};")
+    elif not words:
+        words.append(NONE_NEAR)
+    refusal.hint = " ".join(words)
+
+
+def _first(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) -> str | None:
+    if not isinstance(tree, exp.Query) or sum(1 for _ in tree.walk()) > LARGEST:
+        return None
+    tried = {_text(tree)}
+    for candidate in _candidates(tree, refusal.position):
+        text = _text(candidate)
+        if text in tried or len(text) > MOST_OF_A_HINT or len(tried) > TRIES:
+            continue
+        tried.add(text)
+        try:
+            check(text)
+        except Refusal:
+            continue
+        return text
+    return None
+
+
+def _text(tree: exp.Expr) -> str:
+    return tree.sql(dialect="postgres", comments=False, normalize_functions="lower")
+
+
+def _candidates(tree: exp.Expr, place: int | None) -> Iterator[exp.Expr]:
+    yield from _without(tree, place)
+    queries = [node for node in tree.walk() if isinstance(node, exp.Select) and node.args.get("from_")]
+    for query in queries:
+        if query is not tree and isinstance(query.parent, exp.Subquery | exp.CTE | exp.SetOperation):
+            yield query.copy()
+    for query in queries:
+        if group := query.args.get("group"):
+            yield _counted(query, group)
+        yield _counted(query)
+    for table in tree.find_all(exp.Table):
+        yield exp.select(exp.Count(this=exp.Star())).from_(exp.Table(this=table.this.copy()))
+
+
+def _counted(query: exp.Select, group: exp.Group | None = None) -> exp.Select:
+    """How many rows a SELECT reads, of each key where it groups."""
+    kept = {
+        key: query.args[key]
+        for key in ("with_", "from_", "joins", "laterals", "where")
+        if query.args.get(key)
+    }
+    keys = [] if group is None else [_named(key, query) for key in group.expressions]
+    return exp.Select(expressions=[*keys, exp.Count(this=exp.Star())], group=group, **kept).copy()
+
+
+def _named(key: exp.Expr, query: exp.Select) -> exp.Expr:
+    """A key of GROUP BY, or the item of SELECT whose place it is."""
+    place = int(key.name) if isinstance(key, exp.Literal) and key.is_int else 0
+    return query.expressions[place - 1] if 0 < place <= len(query.expressions) else key
+
+
+def _without(tree: exp.Expr, place: int | None) -> Iterator[exp.Expr]:
+    """The statement without each part around a place, from the inside out."""
+    nodes = list(tree.walk())
+    around = [index for index, node in enumerate(nodes) if position(node) == place]
+    node = nodes[around[-1]] if around and place is not None else None
+    while node is not None:
+        for drop in (_simpler(node), _DROPPED.get(node.arg_key)):
+            if drop is not None:
+                copy = tree.copy()
+                drop(list(copy.walk())[next(i for i, n in enumerate(nodes) if n is node)])
+                yield copy
+        node = node.parent
+
+
+def _simpler(node: exp.Expr) -> Callable[[exp.Expr], None] | None:
+    """What stands for a call: a count for an aggregate, its argument for another function."""
+    if isinstance(node, exp.AggFunc):
+        return _counts
+    is_call = isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
+    return _argument if is_call and isinstance(node.this, exp.Expr) else None
+
+
+def _argument(node: exp.Expr) -> None:
+    node.replace(node.this)
+
+
+def _counts(node: exp.Expr) -> None:
+    node.replace(exp.Count(this=exp.Star()))
+
+
+def _item(node: exp.Expr) -> None:
+    """One of several items of a list: of SELECT, where something must be left, of ORDER BY or of GROUP BY."""
+    parent = node.parent
+    if isinstance(parent, exp.Select) and len(parent.expressions) == 1:
+        _counts(node)
+    elif isinstance(parent, exp.Order | exp.Group) and len(parent.expressions) == 1:
+        parent.pop()
+    elif isinstance(parent, exp.Select | exp.Order | exp.Group):
+        node.pop()
+
+
+def _side(node: exp.Expr) -> None:
+    """One side of AND, OR, UNION and the like; a whole condition."""
+    parent = node.parent
+    if isinstance(parent, exp.And | exp.Or | exp.SetOperation):
+        other = parent.expression if node.arg_key == "this" else parent.this
+        parent.replace(other)
+    elif isinstance(parent, exp.Where | exp.Having):
+        filtered = parent.parent
+        if isinstance(filtered, exp.Filter):
+            filtered.replace(filtered.this)
+        else:
+            parent.pop()
+
+
+def _whole(node: exp.Expr) -> None:
+    node.pop()
+
+
+_DROPPED: dict[str | None, Callable[[exp.Expr], None]] = {
+    "expressions": _item,
+    "this": _side,
+    "expression": _side,
+    "joins": _whole,
+    "order": _whole,
+    "limit": _whole,
+    "offset": _whole,
+    "distinct": _whole,
+}
+"""How a part is left out, by what it is called where it stands."""

@@ -1,0 +1,66 @@
+import pytest
+
+from dpproxy.planner.accept import parse
+from dpproxy.planner.near import LARGEST, with_statement
+from dpproxy.values.errors import Refusal, Unsupported
+from tests.golden.world import World, build, plan_any
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return build((
+        "CREATE TABLE people (id INTEGER, age INTEGER, city VARCHAR, note VARCHAR)",
+        "CREATE TABLE towns (town VARCHAR, size INTEGER)",
+        "ALTER TABLE people SET PRIVACY KEY (id)",
+        "ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 100",
+        "ALTER TABLE people ALTER COLUMN city SET PRIVACY DOMAIN IN ('Oslo', 'Rome')",
+        "ALTER TABLE towns SET PRIVACY PUBLIC",
+    ))  # fmt: skip
+
+
+def hint(world: World, sql: str) -> str:
+    with pytest.raises(Refusal) as caught:
+        plan_any(world, sql)
+    with_statement(caught.value, parse(sql), lambda text: plan_any(world, text))
+    return caught.value.hint or ""
+
+
+@pytest.mark.parametrize(
+    ("sql", "near"),
+    [
+        ("SELECT city, array_agg(age) FROM people GROUP BY city", "SELECT city, count(*) FROM people GROUP BY city"),
+        ("SELECT count(*), array_agg(age) FROM people", "SELECT count(*), count(*) FROM people"),
+        ("SELECT avg(age), random() FROM people", "SELECT avg(age) FROM people"),
+        ("SELECT avg(age) FROM people WHERE age > 3 AND pg_sleep(1) IS NULL",
+         "SELECT avg(age) FROM people WHERE age > 3"),
+        ("SELECT avg(age) FROM people WHERE city SIMILAR TO 'R%'", "SELECT avg(age) FROM people"),
+        ("SELECT avg(age) FILTER (WHERE pg_sleep(1) IS NULL) FROM people", "SELECT avg(age) FROM people"),
+        ("SELECT city, count(*) FROM people GROUP BY city ORDER BY hash(city)",
+         "SELECT city, count(*) FROM people GROUP BY city"),
+        ("SELECT city, count(*) FROM people GROUP BY city HAVING array_agg(age) IS NULL",
+         "SELECT city, count(*) FROM people GROUP BY city HAVING count(*) IS NULL"),
+        ("SELECT count(*) FROM people GROUP BY sqrt(age)", "SELECT count(*) FROM people GROUP BY age"),
+        ("SELECT count(*) FROM people, read_csv('x')", "SELECT count(*) FROM people"),
+        ("SELECT a.age FROM people a, people b", "SELECT count(*) FROM people"),
+        ("SELECT town FROM towns UNION ALL SELECT city FROM people", "SELECT town FROM towns"),
+    ],
+)  # fmt: skip
+def test_the_part_that_is_refused_is_left_out(world: World, sql: str, near: str):
+    assert hint(world, sql).endswith(f"This is answered: {near};")
+
+
+def test_what_no_statement_is_near_says_so(world: World):
+    refused = Unsupported("x")
+    with_statement(refused, parse("SELECT count(*) FROM nothing"), lambda text: plan_any(world, text))
+    assert refused.hint == "Neither the statement without it nor a count of its rows is answered."
+
+
+def test_a_hint_that_is_a_statement_stays_alone(world: World):
+    assert hint(world, "SELECT id FROM people") == "SELECT count(*) FROM people;"
+
+
+def test_long_statements_are_not_tried():
+    tried: list[str] = []
+    refused = Unsupported("x", hint="Say less.")
+    with_statement(refused, parse(f"SELECT {', '.join(['1'] * LARGEST)} FROM people"), tried.append)
+    assert (tried, refused.hint) == ([], "Say less.")
