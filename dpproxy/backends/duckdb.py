@@ -17,13 +17,13 @@ import pyarrow as pa
 from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
-from dpproxy.backends.duckdb_types import column_type
+from dpproxy.backends.duckdb_types import ENUM, column_type, labels
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.views import column_names, views
-from dpproxy.sql.quoting import literal
+from dpproxy.sql.quoting import identifier, literal
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal, Refusal, StartupError
-from dpproxy.values.pgtypes import Column, Schema, SqlType
+from dpproxy.values.pgtypes import Check, Column, Constraint, Schema, SqlType
 from udfs.privacy import Exact
 
 T = TypeVar("T")
@@ -120,6 +120,14 @@ class DuckDB:
         """
         with self._connection.cursor() as cursor:
             return _described(cursor)
+
+    def enums(self) -> dict[str, list[tuple[str, bool]]]:
+        """Of each table with a column of an enum, its columns and whether they are one."""
+        with self._connection.cursor() as cursor:
+            found: dict[str, list[tuple[str, bool]]] = {}
+            for table, name, kind, _ in cursor.execute(_COLUMNS).fetchall():
+                found.setdefault(table, []).append((name, kind.startswith(ENUM)))
+        return {table: columns for table, columns in found.items() if any(is_enum for _, is_enum in columns)}
 
     def run(
         self,
@@ -304,18 +312,24 @@ class DuckDB:
         self._connection.close()
 
 
+_COLUMNS = (
+    "SELECT c.table_name, c.column_name, c.data_type, c.is_nullable "
+    "FROM duckdb_columns() AS c JOIN duckdb_tables() AS t "
+    "ON c.database_name = t.database_name AND c.schema_name = t.schema_name AND c.table_name = t.table_name "
+    "WHERE c.schema_name = 'main' AND NOT c.internal AND c.database_name = current_database() "
+    "AND NOT (c.data_type = 'VARCHAR' AND contains(lower(t.sql), 'collate')) "
+    "ORDER BY c.table_name, c.column_index"
+)
+
+
 def _described(connection: duckdb.DuckDBPyConnection) -> Schema:
-    rows = connection.execute(
-        "SELECT c.table_name, c.column_name, c.data_type, c.is_nullable "
-        "FROM duckdb_columns() AS c JOIN duckdb_tables() AS t "
-        "ON c.database_name = t.database_name AND c.schema_name = t.schema_name AND c.table_name = t.table_name "
-        "WHERE c.schema_name = 'main' AND NOT c.internal AND c.database_name = current_database() "
-        "AND NOT (c.data_type = 'VARCHAR' AND contains(lower(t.sql), 'collate')) "
-        "ORDER BY c.table_name, c.column_index"
-    ).fetchall()
     tables: dict[str, list[Column]] = {}
-    for table, name, kind, nullable in rows:
+    listed: list[Constraint] = []
+    for table, name, kind, nullable in connection.execute(_COLUMNS).fetchall():
         known = column_type(kind)
+        if known is not None and kind.startswith(ENUM):
+            texts = ", ".join(map(literal, labels(kind)))
+            listed.append(Check(table, f"{identifier(name)} IN ({texts})"))
         if known is not None:
             tables.setdefault(table, []).append(Column(name, known, not nullable))
     names = column_names(connection)
@@ -325,7 +339,7 @@ def _described(connection: duckdb.DuckDBPyConnection) -> Schema:
     }
     return Schema(
         {name: tuple(columns) for name, columns in tables.items()},
-        constraints(connection),
+        (*constraints(connection), *listed),
         views(connection, names),
         {table: columns for table, columns in left_out.items() if columns},
     )

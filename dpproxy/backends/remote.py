@@ -21,6 +21,7 @@ from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.child import Child, Keeper
 from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
+from dpproxy.backends.enums import Enums, as_texts
 from dpproxy.backends.failures import FAILURES, failure
 from dpproxy.backends.frames import Channel, unpacked
 from dpproxy.backends.limits import Limits
@@ -94,6 +95,7 @@ class Remote:
         self._since = 0
         """The epoch that began with the data at hand: no plan of an earlier one is run."""
         self._tables: Schema | None = None
+        self._enums: tuple[int, Enums] = -1, {}
         """What the plans are of, once other data was opened than at the start."""
 
     @property
@@ -109,7 +111,13 @@ class Remote:
 
     def shown(self, query: nodes.Query) -> str:
         """The text of a statement, as the engine with the data reads it."""
-        return printing.text(query)
+        return self._text(query)
+
+    def _text(self, query: nodes.Query) -> str:
+        epoch = self.epoch
+        if self._enums[0] != epoch:
+            self._enums = epoch, dict(self._ask("enums", ())[0])
+        return printing.text(as_texts(query, self._enums[1]))
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -138,7 +146,7 @@ class Remote:
         if epoch < self._since:
             raise failure("renewed")
         given = [list(parameters.items()), None if few is None else list(few), select is not None]
-        _, table = self._ask("run", (printing.text(query), *given), session, self._limit, cancelled, select)
+        _, table = self._ask("run", (self._text(query), *given), session, self._limit, cancelled, select)
         return Exact(table)
 
     def build(
@@ -150,17 +158,17 @@ class Remote:
         cancelled: Callable[[], bool],
     ) -> None:
         """Make a prepared table of the rows of a query; drop it where there is none."""
-        sql = None if query is None else printing.text(query)
+        sql = None if query is None else self._text(query)
         self._ask("build", (name, sql, list(parameters.items())), session, LONGEST_BUILD, cancelled)
 
     def run_public(self, query: nodes.Query, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""
-        rows, _ = self._ask("run_public", (printing.text(query),), session)
+        rows, _ = self._ask("run_public", (self._text(query),), session)
         return [tuple(row) for row in rows]
 
     def run_open(self, query: nodes.Query, session: str) -> pa.Table:
         """A statement over public tables as a table, to be joined with what was released."""
-        return self._ask("run_open", (printing.text(query),), session)[1]
+        return self._ask("run_open", (self._text(query),), session)[1]
 
     def load(self, name: str, path: Path, sql: str) -> None:
         """Make a prepared table of the rows of a statement over a file of ours."""
@@ -175,7 +183,7 @@ class Remote:
         child = self._keeper.child()
         self._keeper.check_file(charged=False)
         call = _Call(child, next(self._numbers), time.monotonic() + LONGEST_PUBLIC + GRACE, self._limits)
-        request = [call.number, "run_portions", [printing.text(query), portion]]
+        request = [call.number, "run_portions", [self._text(query), portion]]
         waiting = partial(self._waiting, session, call)
         try:
             found = batches(child.take(), call, request, waiting, LONGEST_PUBLIC + GRACE, child.give)
@@ -274,7 +282,7 @@ class Remote:
         return _result(outcome, call)
 
 
-_ALWAYS = frozenset(("schema", "prepared_names", "load", "unload"))
+_ALWAYS = frozenset(("enums", "schema", "prepared_names", "load", "unload"))
 """What reads no row of the data."""
 
 

@@ -54,6 +54,7 @@ class Worker:
             "schema": self._schema,
             "prepared_names": self._prepared_names,
             "progress": self._progress,
+            "enums": self._enums,
         }
 
     def serve(self, lane: Channel) -> None:
@@ -169,6 +170,9 @@ class Worker:
 
     def _schema(self, _: Channel, __: int) -> Reply:
         return self._backend.schema(), None
+
+    def _enums(self, _: Channel, __: int) -> Reply:
+        return list(self._backend.enums().items()), None
 
     def _progress(self, _: Channel, __: int, of: int) -> Reply:
         return self._backend.progress(str(of)), None

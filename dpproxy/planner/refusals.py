@@ -215,5 +215,6 @@ GENERAL: dict[str, str] = {
     "42P01": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'; lists the tables to ask.",
     "42P18": "Write parameters as $1, $2 and so on beside something that tells their type, or CAST them.",
     "54001": "Ask for less in one statement.",
+    "PD001": "What was answered stays free: SHOW PRIVACY HISTORY lists it. More is for an administrator to declare.",
 }
 """What to do instead, by SQLSTATE, where the place that refused knew nothing better."""

@@ -1,7 +1,7 @@
 import pytest
 
 from dpproxy.backends.duckdb_types import column_type
-from dpproxy.values.pgtypes import INT4, INT8, JSON, NUMERIC, TIMESTAMPTZ, UUID, SqlType, array_of
+from dpproxy.values.pgtypes import INT4, INT8, JSON, NUMERIC, TEXT, TIMESTAMPTZ, UUID, SqlType, array_of
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from dpproxy.values.pgtypes import INT4, INT8, JSON, NUMERIC, TIMESTAMPTZ, UUID,
         ("DECIMAL(5,2)[]", array_of(NUMERIC.with_precision(5, 2))),
         ("INTEGER[][]", None),
         ("INTEGER[3]", None),
+        ("ENUM('a[]', 'it''s')", TEXT),
+        ("ENUM('a')[]", None),
         ("BIT", None),
         ("STRUCT(a INTEGER)", None),
         ("STRUCT(a INTEGER)[]", None),
