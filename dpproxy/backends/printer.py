@@ -267,6 +267,9 @@ class _Printer:
                 units = ", ".join(self._value(p, scope).sql for p in partition)
                 entries = ", ".join(self._direction(o, self._value(o.value, scope)) for o in order)
                 return f"{call.name}() OVER (PARTITION BY {units} ORDER BY {entries})", most
+            case nodes.Binary("<=", nodes.Case([(when, nodes.Number() as kept)], nodes.Window() as window)):
+                rank, most = self._rank(replace(node, left=window), scope)
+                return f"CASE WHEN {self._value(when, scope).sql} THEN {kept.text} ELSE {rank} END", most
             case _:
                 raise unanswered("this condition of QUALIFY")
 

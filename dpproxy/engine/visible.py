@@ -123,6 +123,7 @@ def _of_units(policy: Policy) -> Iterator[UniqueKey | ForeignKey]:
         if unit.references is not None:
             target, column = unit.references
             yield ForeignKey(table.name, (unit.key,), target, (column,))
+        yield from table.foreign_keys
 
 
 def _refers(key: UniqueKey | ForeignKey, seen: Mapping[str, set[str]]) -> bool:

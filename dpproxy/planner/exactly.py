@@ -101,6 +101,11 @@ def visible_columns(policy: Policy, table: str, columns: tuple[Column, ...]) -> 
             names.add(unit.key)
         if unit is not None and unit.references is not None and unit.references[0] == table:
             names.add(unit.references[1])
+        for key in one.foreign_keys:
+            names |= {
+                *(key.columns if key.table == table else ()),
+                *(key.referenced if key.target == table else ()),
+            }
     return tuple(column for column in columns if column.name in names)
 
 

@@ -15,7 +15,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, NotGranted, Unsupported
-from dpproxy.values.pgtypes import Column
+from dpproxy.values.pgtypes import Column, ForeignKey
 
 Link = tuple[str, str]
 """What a key column identifies: the table and the column that its values are the keys of."""
@@ -53,6 +53,17 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class KeyPart:
+    """A column's place in a declared foreign key, on the side that refers or on the other."""
+
+    key: ForeignKey
+    place: int
+    is_target: bool
+    is_once: bool = True
+    """Each row of its table is here at most once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
     """A column of a protected table, mapped into its declared domain wherever it is read."""
 
@@ -70,6 +81,8 @@ class Declared:
     """Its table's privacy key is declared to refer to another table's column."""
     referred: bool = False
     """Another table's privacy key is declared to refer to it, and each row of its table is here at most once."""
+    parts: tuple[KeyPart, ...] = ()
+    """Its places in foreign keys."""
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
@@ -87,43 +100,46 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A privacy key, a reference, or a column that is referred to: it tells people apart and is no value.
+    """A privacy key, a reference, or a column that is referred to: it tells people or rows apart and is no value.
 
     It may be counted and compared with its like; ``is_unit`` where equal values are one privacy unit.
     """
 
     name: str
     column: Column
-    link: Link
+    link: Link | None
     table: str
     is_unit: bool
     refers: bool = False
     """Its table's privacy key is declared to refer to another table's column."""
     referred: bool = False
     """Another table's privacy key is declared to refer to it, and each row of its table is here at most once."""
+    parts: tuple[KeyPart, ...] = ()
+    """Its places in foreign keys."""
 
     def read(self, node: exp.Column) -> Typed:
         """Presence, for COUNT and IS NULL; nothing else."""
         if _is_presence(node):
             kind, nullable = self.column.type, not self.column.not_null
             return Typed(duck.column(self.column.name), kind, nullable=nullable, is_unit=self.is_unit)
-        raise NotGranted(
-            f'the privacy key "{self.name}" tells people apart and is not answered',
-            hint=f"SELECT count(*) FROM {identifier(self.table)};",  # noqa: S608 - a hint
-            position=position(node),
-        )
+        raise self._refusal(position(node))
 
     def key(self, at: int | None) -> Key:
         """Refused: people are no groups."""
-        raise NotGranted(
-            f'the privacy key "{self.name}" tells people apart and is not answered',
-            hint=f"SELECT count(*) FROM {identifier(self.table)};",  # noqa: S608 - a hint
-            position=at,
-        )
+        raise self._refusal(at)
 
     def moved(self, name: str, column: Column) -> Field:
         """The same key in another column."""
         return replace(self, name=name, column=column)
+
+    def _refusal(self, at: int | None) -> NotGranted:
+        what = "foreign key" if self.link is None else "privacy key"
+        apart = "rows" if self.link is None else "people"
+        return NotGranted(
+            f'the {what} "{self.name}" tells {apart} apart and is not answered',
+            hint=f"SELECT count(*) FROM {identifier(self.table)};",  # noqa: S608 - a hint
+            position=at,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +265,11 @@ def repeated(field: Field) -> Field:
     """The column where one row of its table may be here several times."""
     if isinstance(field, Computed):
         return replace(field, numbers=False)
-    return replace(field, referred=False) if isinstance(field, Declared | Identifier) else field
+    if isinstance(field, Declared | Identifier):
+        return replace(
+            field, referred=False, parts=tuple(replace(part, is_once=False) for part in field.parts)
+        )
+    return field
 
 
 def _exact(values: Values) -> tuple[Scalar | None, ...]:

@@ -10,7 +10,17 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
 from dpproxy.planner.answer import items as listed
-from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, references, referred
+from dpproxy.planner.conditions import (
+    Edge,
+    conjuncts,
+    edge_of,
+    edges_of,
+    equated,
+    linking,
+    references,
+    referred,
+    tell_added,
+)
 from dpproxy.planner.deadline import widen
 from dpproxy.planner.equalities import hashed
 from dpproxy.planner.fanout import FanOut, fan_out
@@ -74,10 +84,7 @@ def join_rows(
     where = conjuncts(select.args.get("where"))
     on = [_on(index, items, named) for index in range(len(items))]
     if sum(1 for i in items if i.is_protected) > 1:
-        edges = [
-            e for c in (*where, *(c for each in on for c in each)) if (e := edge_of(c, named)) is not None
-        ]
-        parents = referred(edges)
+        parents = referred(edges_of((*where, *(c for each in on for c in each)), named))
         items = [replace(i, scan=_held(i.scan, parents.get(i.scan.name, ()), planning)) for i in items]
     rows = _together(items, padded, hidden, inner, outer)
     joiner = _Joiner(rows, planning, items, where, _without_partner(where, rows, present))
@@ -180,16 +187,18 @@ def _turned(first: Item, second: Item) -> list[Item]:
     return [before, Item(first.scan, "LEFT", second.on, second.using, first.node)]
 
 
-def _held(scan: Scan, referred_to: Sequence[str], planning: Planning) -> Scan:
+def _held(scan: Scan, referred_to: Sequence[tuple[str, ...]], planning: Planning) -> Scan:
     """At most ``most`` rows of each unit, before they meet other rows of the same unit.
 
-    Where rows refer to columns of it, there is one row for each value of each of them: the join adds none.
+    Where rows refer to columns of it, there is one row for each of their values together: the join adds none. Prepared
+    tables have one for each value of a single column.
     """
-    if scan.unit is None or (scan.held and (not referred_to or scan.referred)):
+    left = [columns for columns in referred_to if len(columns) > 1 or not scan.referred]
+    if scan.unit is None or (scan.held and not left):
         return scan
     select = nodes.Select(items=(nodes.Star(),), source=scan.item)
-    for column in referred_to:
-        select = truncated(select, scan.unit, scan.content, 1, within=[duck.column(column)])
+    for columns in left:
+        select = truncated(select, scan.unit, scan.content, 1, within=list(map(duck.column, columns)))
     if not scan.held:
         select = truncated(select, scan.unit, scan.content, scan.most)
     item = nodes.Subquery(select, planning.reserve("t"))
@@ -311,16 +320,18 @@ class _Joiner:
             self.joins.append(self._join(scan, on, [], side))
             return
         self._same_owner(item)
-        edges = [e for e in map(self._edge, on) if e is not None]
+        edges = edges_of(on, self.rows)
+        links = linking(edges)
+        tell_added(edges, self.planning)
         # A key around the subquery would say nothing about the items that are joined here.
         here = {i.scan.name for i in self.placed if i.is_protected}
-        edge = next((e for e in edges if scan.name in e.names and e.other(scan).name in here), None)
+        edge = next((e for e in links if scan.name in e.names and e.other(scan).name in here), None)
         if edge is None:
             raise self._lost(item)
         other = edge.other(scan)
-        self.followed += [(e.other(scan).name, scan.name) for e in edges if scan.name in e.names]
+        self.followed += [(e.other(scan).name, scan.name) for e in links if scan.name in e.names]
         rest = [c for c in on if self._edge(c) is None]
-        equations = [e for found in edges for e in equated(found)]
+        equations = [*dict.fromkeys(e for found in edges for e in equated(found))]
         self.joins.append(self._join(scan, rest, equations, side))
         followed = references(edges)
         before = [i.scan for i in self.placed if i.is_protected]
@@ -362,8 +373,9 @@ class _Joiner:
 
     def finish(self) -> Rows:
         """Equate the units of inner joins, and count what public tables multiply."""
-        edges = [e for e in map(self._edge, self.pool) if e is not None]
-        self._check_linked(edges)
+        edges = edges_of(self.pool, self.rows)
+        self._check_linked(linking(edges))
+        tell_added(edges, self.planning)
         rest = self._rest()
         self._settle()
         most, groups = together(self.linked, references(edges))
@@ -383,7 +395,7 @@ class _Joiner:
         return replace(
             self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, groups),
             held=self.held, joins=tuple(self.joins),
-            conditions=(*[e for found in edges for e in equated(found)], *self.absent, *rest),
+            conditions=(*dict.fromkeys(e for found in edges for e in equated(found)), *self.absent, *rest),
         )  # fmt: skip
 
     def _rest(self) -> list[nodes.Expr]:

@@ -23,7 +23,16 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, boolean, null
 from dpproxy.planner.answer import items
-from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, key_column
+from dpproxy.planner.conditions import (
+    Edge,
+    conjuncts,
+    edge_between,
+    edges_of,
+    equated,
+    key_column,
+    linking,
+    tell_added,
+)
 from dpproxy.planner.correlated import Grouped, grouped_by_row
 from dpproxy.planner.deadline import nested
 from dpproxy.planner.equalities import hashed
@@ -103,13 +112,13 @@ class _Predicates:
             meet(inside, [], rows)
         return _exists(inside, [])
 
-    def _follows(self, inside: Rows, select: exp.Select, rows: Rows) -> bool:
-        """Whether a condition equates a key of the subquery with one of the rows around it."""
-        edges = [edge_of(c, inside) for c in conjuncts(select.args.get("where"))]
+    def _follows(self, inside: Rows, select: exp.Expr, rows: Rows, compared: Sequence[Edge] = ()) -> bool:
+        """Whether conditions, and what IN compares, equate a key of the subquery with one of the rows around it."""
+        where = conjuncts(select.args.get("where")) if isinstance(select, exp.Select) else []
+        edges = [*edges_of(where, inside), *compared]
+        tell_added(compared, self._planning)
         own, around = {s.name for s in inside.scans}, {s.name for s in rows.scans}
-        return inside.owner == rows.owner and any(
-            e.names & own and e.names & around for e in edges if e is not None
-        )
+        return inside.owner == rows.owner and any(e.names & own and e.names & around for e in linking(edges))
 
     def _lost(self, what: str, node: exp.Expr) -> UnitLost:
         return UnitLost(
@@ -141,17 +150,14 @@ class _Predicates:
             raise SyntaxRefused("subquery has too many or too few columns", position=position(node))
         pairs = list(zip(wanted, shown, strict=True))
         edges = [_edge(a, rows, b, inside) for a, b in pairs]
-        is_linked = inside.owner == rows.owner and any(edges)
-        if inside.owner and not is_linked and not self._follows_where(query, inside, rows):
+        found = [edge for edge in edges if edge is not None]
+        if inside.owner and not self._follows(inside, query, rows, found):
             raise self._lost("IN", node)
         scope, around = inside.scope(self._planning.parameters), rows.scope(self._planning.parameters)
         return inside, [
             _linked(edge) if edge is not None else _compared(node, a, b, around, scope)
             for (a, b), edge in zip(pairs, edges, strict=True)
         ]
-
-    def _follows_where(self, query: exp.Expr, inside: Rows, rows: Rows) -> bool:
-        return isinstance(query, exp.Select) and self._follows(inside, query, rows)
 
     def _related(self, query: exp.Expr, node: exp.Expr) -> tuple[Rows, list[exp.Expr]]:
         """A grouped or combined subquery as one item."""
@@ -281,10 +287,7 @@ def _is_plain(select: exp.Expr) -> bool:
 
 
 def _edge(a: exp.Expr, around: Rows, b: exp.Expr, inside: Rows) -> Edge | None:
-    left, right = key_column(a, around), key_column(b, replace(inside, outer=None))
-    if left is None or right is None or left[1].link != right[1].link:
-        return None
-    return Edge(left, right)
+    return edge_between(key_column(a, around), key_column(b, replace(inside, outer=None)))
 
 
 def _alone(scan: Scan) -> Rows:
@@ -310,13 +313,18 @@ class _Pair:
     inner: nodes.Expr | None
     """The column, where it may be NULL and that decides."""
     is_linked: bool = False
+    is_part: bool = False
+    """Of a foreign key, and NULL on either side says more than that rows belong to nobody."""
 
 
 def _linked(edge: Edge) -> _Pair:
     """Whether others have rows is not looked at: a key that is NULL is neither in nor out."""
-    _, field = edge.left
+    (_, field), (_, other) = edge.left, edge.right
     held = duck.column(field.column.name)
-    return _Pair(tuple(equated(edge)), None if field.column.not_null else held, None, is_linked=True)
+    is_part = not edge.is_link and not (field.column.not_null and other.column.not_null)
+    return _Pair(
+        tuple(equated(edge)), None if field.column.not_null else held, None, is_linked=True, is_part=is_part
+    )
 
 
 def _compared(node: exp.In, a: exp.Expr, b: exp.Expr, around: Scope, scope: Scope) -> _Pair:
@@ -342,9 +350,10 @@ def _is_in(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> Typed:
 
 def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[nodes.Expr]:
     """Where NULL decides, a test for each way: each looks up equal values, and compares no row with every other."""
-    if len(pairs) > MOST_UNKNOWN:
+    if len(pairs) > MOST_UNKNOWN or any(p.is_part for p in pairs):
         raise Unsupported(
-            f"NOT IN compares at most {MOST_UNKNOWN} values with a subquery",
+            f"NOT IN compares at most {MOST_UNKNOWN} values with a subquery, and no columns of a foreign key that may "
+            "be NULL",
             hint="Write NOT EXISTS with one comparison for each value.",
             position=position(node),
         )

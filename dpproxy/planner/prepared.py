@@ -172,7 +172,9 @@ def _cut(
 
 def _is_mapped(field: Field) -> TypeGuard[Declared]:
     """Held inside its bounds; keys stay as they are, for they are compared with each other."""
-    return isinstance(field, Declared) and isinstance(field.domain, Between) and field.link is None
+    return (
+        isinstance(field, Declared) and isinstance(field.domain, Between) and not (field.link or field.parts)
+    )
 
 
 def _held(field: Field, held: dict[str, nodes.Expr], used: set[str]) -> Field:

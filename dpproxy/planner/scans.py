@@ -1,6 +1,6 @@
 """Tables as items of FROM: protected ones with their unit resolved, public ones as they are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from dpproxy.algebra import nodes
@@ -10,13 +10,13 @@ from dpproxy.analysis.keys import MOST_KEYS, Values, check_size
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.access import Context
-from dpproxy.planner.fields import Declared, Field, Identifier, Present, Public
+from dpproxy.planner.fields import Declared, Field, Identifier, KeyPart, Present, Public
 from dpproxy.planner.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import Layout, layout_of, prepared_scan
 from dpproxy.planner.relation import Scan
-from dpproxy.policy.model import Between, Domain, Exposure, Members, References, Scalar, TablePolicy
-from dpproxy.policy.units import unit_table
+from dpproxy.policy.model import Between, Domain, Exposure, Members, Policy, References, Scalar, TablePolicy
+from dpproxy.policy.units import are_of_one_unit, unit_table
 from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import FLOATS, NUMERIC, PLAIN, TEXTS, TIMESTAMPTZ, Column
 from udfs.privacy import NANO, Loss
@@ -120,12 +120,13 @@ def _fields(
         refers = own and table.unit is not None and table.unit.references is not None
         referred = not own and (table.name, column.name) in targets
         link = unit_link(policy, table.name, column.name) if own or referred else None
+        parts = tuple(_parts(policy, table, column.name))
         declared = table.columns.get(column.name)
         domain = declared.domain if declared is not None else None
         domain = domain or together.get(column.name)
         is_unit = link is not None and link == owner_link(owner)
         filled = (
-            isinstance(domain, Between) and domain.not_null and link is None
+            isinstance(domain, Between) and domain.not_null and link is None and not parts
         )  # keys are compared as they are
         held = Column(names.get(column.name, column.name), column.type, column.not_null or own or filled)
         if domain is not None and column.type.oid in PLAIN and not _is_bounded(column, domain):
@@ -133,10 +134,24 @@ def _fields(
         elif domain is not None:
             kind = None if declared is None else declared.column_class
             lookup = _lookup(planning)
-            found.append(Declared(column.name, held, domain, link, lookup, is_unit, kind, refers, referred))
-        elif link is not None:
-            found.append(Identifier(column.name, held, link, table.name, is_unit, refers, referred))
+            found.append(
+                Declared(column.name, held, domain, link, lookup, is_unit, kind, refers, referred, parts)
+            )
+        elif link is not None or parts:
+            found.append(Identifier(column.name, held, link, table.name, is_unit, refers, referred, parts))
     return tuple(found)
+
+
+def _parts(policy: Policy, table: TablePolicy, column: str) -> Iterator[KeyPart]:
+    """The places of a column in foreign keys: those of its own table, and those of others that refer to this one."""
+    for other in policy.tables.values():
+        for key in other.foreign_keys:
+            if not are_of_one_unit(policy, key.table, key.target):
+                continue
+            if key.table == table.name and column in key.columns:
+                yield KeyPart(key, key.columns.index(column), is_target=False)
+            if key.target == table.name and column in key.referenced:
+                yield KeyPart(key, key.referenced.index(column), is_target=True)
 
 
 def _is_bounded(column: Column, domain: Domain) -> bool:

@@ -21,10 +21,12 @@ def truncated(
 ) -> nodes.Select:
     """At most ``most`` rows (row_number) or distinct contents (dense_rank) of each unit.
 
-    With ``within``, of each unit and each value of these columns. The truncation secret is the statement's first
-    parameter.
+    With ``within``, of each unit and each value of these columns; where they are several, rows in which one of them is
+    NULL are all kept: they are no value. The truncation secret is the statement's first parameter.
     """
-    window = places(unit, content, rank, within)
+    window: nodes.Expr = places(unit, content, rank, within)
+    if len(within) > 1:
+        window = duck.case([(nodes.Or(tuple(map(nodes.IsNull, within))), duck.integer(1))], window)
     if isinstance(source, nodes.Select) and _is_plain(source):
         select = source
     else:

@@ -139,15 +139,23 @@ def _arm(expressions: Sequence[nodes.Expr], scan: Scan) -> nodes.Select:
     return nodes.Select(tuple(expressions), scan.item)
 
 
+def _key_of(field: Declared | Identifier) -> tuple[object, ...]:
+    """What its values identify."""
+    return field.link, field.parts
+
+
 def _merged(query: exp.Expr, a: Field, b: Field, planning: Planning) -> tuple[Field, nodes.Expr, nodes.Expr]:
     """The common column of two, and what each side puts into it."""
     name = planning.reserve(a.column.name)
     not_null = a.column.not_null and b.column.not_null
     raw = duck.column(a.column.name), duck.column(b.column.name)
     is_alike = (
-        isinstance(a, Declared) and isinstance(b, Declared) and a.domain == b.domain and a.link == b.link
+        isinstance(a, Declared)
+        and isinstance(b, Declared)
+        and a.domain == b.domain
+        and _key_of(a) == _key_of(b)
     )
-    is_key = isinstance(a, Identifier) and isinstance(b, Identifier) and a.link == b.link
+    is_key = isinstance(a, Identifier) and isinstance(b, Identifier) and _key_of(a) == _key_of(b)
     if (is_alike or is_key) and a.column.type == b.column.type:
         return repeated(a.moved(a.name, Column(name, a.column.type, not_null))), *raw
     scope = Scope(Level.ROW, lambda _: None, planning.parameters)

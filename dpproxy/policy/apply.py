@@ -5,6 +5,7 @@ from typing import assert_never
 
 from dpproxy.policy.apply_budget import change_budget, change_grant
 from dpproxy.policy.apply_column import change_column
+from dpproxy.policy.apply_foreign_key import change_foreign_key
 from dpproxy.policy.apply_reference import change_composite, change_taxonomy
 from dpproxy.policy.apply_table import change_table
 from dpproxy.policy.apply_view import change_view
@@ -17,6 +18,7 @@ from dpproxy.policy.statements import (
     Change,
     ColumnChange,
     CompositeChange,
+    ForeignKeyChange,
     GrantChange,
     TableChange,
     TaxonomyChange,
@@ -44,6 +46,8 @@ def apply(policy: Policy, change: Change, schema: Schema | None, clock: Clock = 
         return with_checked_blocks(change_table(policy, change, schema), change.table)
     if isinstance(change, CompositeChange):
         return change_composite(policy, change, schema)
+    if isinstance(change, ForeignKeyChange):
+        return change_foreign_key(policy, change, schema)
     if isinstance(change, ColumnChange):
         return with_checked_blocks(change_column(policy, change, schema, clock), change.table)
     if isinstance(change, BudgetChange):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from dpproxy.policy.apply_foreign_key import check_one_unit
 from dpproxy.policy.dump import alter_table
-from dpproxy.policy.lookup import table_column, table_policy
+from dpproxy.policy.lookup import check_distinct, table_column, table_policy
 from dpproxy.policy.model import (
     Composite,
     Discovered,
@@ -27,6 +28,7 @@ from dpproxy.policy.statements import (
     SetComposite,
     SetCompositeHidden,
     SetDiscovered,
+    SetForeignKey,
     SetReferences,
     SetTaxonomy,
     TaxonomyChange,
@@ -135,7 +137,7 @@ def change_composite(policy: Policy, change: CompositeChange, schema: Schema | N
     """The policy with the key set of these columns replaced or removed; a set of columns has at most one."""
     table = table_policy(policy, change.table, schema)
     columns = [table_column(change.table, name, schema) for name in change.columns]
-    _distinct(change.columns)
+    check_distinct(change.columns)
     of_these = {name.text for name in change.columns}
     kept = [one for one in table.composites if set(one.columns) != of_these]
     match change:
@@ -153,7 +155,7 @@ def _composite(
     policy: Policy, change: SetComposite, columns: Sequence[Column | None], schema: Schema | None
 ) -> Composite:
     _public(policy, change.target, schema)
-    _distinct(change.referenced)
+    check_distinct(change.referenced)
     if len(change.referenced) != len(change.columns):
         raise InvalidParameter(
             f"{len(change.columns)} columns refer to {len(change.referenced)}",
@@ -174,6 +176,8 @@ def check_public(policy: Policy, change: Change) -> None:
     match change:
         case SetReferences(target=(target, _)) | SetComposite(target=target) | CreateTaxonomy(table=target):
             _refuse_unless_public(policy.tables.get(target.text, TablePolicy(target.text)), target)
+        case SetForeignKey():
+            check_one_unit(policy, change)
         case _:
             pass
 
@@ -211,11 +215,3 @@ def _identical(name: Name, column: Column | None, referenced: Column | None) -> 
             "BETWEEN <low> AND <high>;",
             position=name.position,
         )
-
-
-def _distinct(columns: Sequence[Name]) -> None:
-    seen: set[str] = set()
-    for name in columns:
-        if name.text in seen:
-            raise InvalidParameter(f'column "{name.text}" is named twice', position=name.position)
-        seen.add(name.text)

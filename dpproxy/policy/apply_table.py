@@ -1,8 +1,8 @@
 """Declarations of tables.
 
 KEY, PUBLIC and HIDDEN replace one another at any time. Columns, expected rows and grants stay as declared; the unit,
-blocks and the ceiling go with PUBLIC and HIDDEN, and so do grants of exact answers, while what was spent of a ceiling
-stays in the ledger.
+blocks, foreign keys and the ceiling go with PUBLIC and HIDDEN, and so do grants of exact answers, while what was spent
+of a ceiling stays in the ledger.
 """
 
 from dataclasses import replace
@@ -38,8 +38,9 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
             changed = _key(policy, table, change, schema)
         case SetExposure():
             changed = replace(
-                table, exposure=change.exposure, unit=None, ceiling=None, blocks=None, quantiles=None
-            )
+                table, exposure=change.exposure, unit=None, ceiling=None, blocks=None, quantiles=None,
+                foreign_keys=(),
+            )  # fmt: skip
         case SetCeiling():
             changed = replace(table, ceiling=_ceiling(table, change))
         case SetBlocks():
@@ -59,12 +60,12 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
 
 def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | None) -> TablePolicy:
     key = None if change.key is None else table_column(change.table, change.key, schema)
-    _tells_apart(change.key, key)
+    check_tells_apart(change.key, key)
     references = None
     if change.references is not None and change.key is not None:
         target, column = change.references
         table_policy(policy, target, schema)
-        _same_type(change.key, key, table_column(target, column, schema))
+        check_same_type(change.key, key, table_column(target, column, schema))
         _no_cycle(policy, table.name, target)
         references = (target.text, column.text)
     _no_ceiling_left(table, change)
@@ -78,7 +79,7 @@ def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | No
     return replace(table, exposure=Exposure.PROTECTED, unit=unit)
 
 
-def _tells_apart(name: Name | None, key: Column | None) -> None:
+def check_tells_apart(name: Name | None, key: Column | None) -> None:
     """Refuse a key of a type without equality, or one whose equal values can be written differently."""
     if name is not None and key is not None and key.type.oid in PLAIN - {UUID.oid, BYTEA.oid}:
         raise TypeMismatch(
@@ -88,7 +89,7 @@ def _tells_apart(name: Name | None, key: Column | None) -> None:
         )
 
 
-def _same_type(name: Name, key: Column | None, target: Column | None) -> None:
+def check_same_type(name: Name, key: Column | None, target: Column | None) -> None:
     """Refuse a key whose values could not equal those it refers to."""
     if key is None or target is None or key.type.is_same(target.type):
         return

@@ -215,6 +215,13 @@ def _saying(text: str) -> Callable[..., Iterator[Meaning]]:
     return lambda *_: iter([(_SAME, text)])
 
 
+def _foreign_keys(old: TablePolicy, new: TablePolicy) -> Iterator[Meaning]:
+    if set(new.foreign_keys) - set(old.foreign_keys):
+        yield _WEAKER, "rows of one unit may be joined along it, and its columns counted"
+    else:
+        yield _STRONGER, "its columns are no longer joined and counted"
+
+
 _SHOWN_BESIDE = "notices and EXPLAIN say what share of people the limits leave whole"
 _DECLARED: dict[str, Callable[[TablePolicy, TablePolicy], Iterator[Meaning]]] = {
     "EXPOSURE": _exposure,
@@ -222,6 +229,7 @@ _DECLARED: dict[str, Callable[[TablePolicy, TablePolicy], Iterator[Meaning]]] = 
     "EXPECTED": _saying("deadlines and predicted errors follow the declared number of rows"),
     "BLOCKS": _blocks,
     "DOMAIN": _saying("other combinations of keys are answered"),
+    "FOREIGN": _foreign_keys,
     "QUANTILES": _saying(_SHOWN_BESIDE),
 }
 """What is declared of a table, by the keyword of the clause."""

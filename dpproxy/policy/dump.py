@@ -30,6 +30,7 @@ from dpproxy.policy.model import (
     Unit,
 )
 from dpproxy.sql.quoting import identifier, literal
+from dpproxy.values.pgtypes import ForeignKey
 
 Subject = tuple[str, ...]
 """What a statement declares: its kind, then names; for a table its name, a column or "", and the clause's keyword."""
@@ -38,7 +39,7 @@ Subject = tuple[str, ...]
 def dump(policy: Policy) -> list[str]:
     """Statements without semicolons: budgets, each table with its columns, taxonomies, views, grants; by name.
 
-    What refers to a public table stands after the tables, which are public by then.
+    What refers to another table stands after the tables, which are public or protected by then.
     """
     return [text for _, text in named_statements(policy)]
 
@@ -65,13 +66,13 @@ def _declared(table: TablePolicy, found: Iterator[tuple[str | None, str]]) -> It
         word = text.split()[0]
         if column is None and (word == "KEY" or text in {e.value for e in Exposure}):
             word = "EXPOSURE"
-        elif column is None and word == "DOMAIN":
+        elif column is None and word in ("DOMAIN", "FOREIGN"):
             word = text  # of several columns together: there may be several
         yield ("table", table.name, column or "", word), alter_table(table.name, column, text)
 
 
 def references(table: TablePolicy) -> list[str]:
-    """The statements of one table that refer to public tables."""
+    """The statements of one table that refer to other tables' values and rows."""
     return [alter_table(table.name, column, text) for column, text in _referring(table)]
 
 
@@ -98,7 +99,7 @@ def _own(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
 
 
 def _referring(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
-    """What refers to public tables."""
+    """What refers to other tables, but for the privacy key."""
     for name in sorted(table.columns):
         domain = table.columns[name].domain
         if isinstance(domain, References):
@@ -106,6 +107,13 @@ def _referring(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
     for one in table.composites:
         target = target_of(one.table, one.referenced)
         yield None, f"DOMAIN ({_names(one.columns)}) {target}"
+    for key in table.foreign_keys:
+        yield None, foreign_key_text(key)
+
+
+def foreign_key_text(key: ForeignKey) -> str:
+    """The declaration of a reference to a table of the same unit."""
+    return f"FOREIGN KEY ({_names(key.columns)}) {target_of(key.target, key.referenced)}"
 
 
 def target_of(table: str, columns: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.sql.cursor import Name
-from dpproxy.values.errors import UndefinedColumn, UndefinedTable
+from dpproxy.values.errors import InvalidParameter, UndefinedColumn, UndefinedTable
 from dpproxy.values.pgtypes import Column, Schema
 
 _IS_VIEW = "It is a view: declare the tables it reads, and GRANT SELECT ON it."
@@ -68,6 +68,15 @@ def table_column(table: Name, column: Name, schema: Schema | None) -> Column | N
             position=column.position,
         )
     return found
+
+
+def check_distinct(columns: Iterable[Name]) -> None:
+    """Refuse a list of columns that names one twice."""
+    seen: set[str] = set()
+    for name in columns:
+        if name.text in seen:
+            raise InvalidParameter(f'column "{name.text}" is named twice', position=name.position)
+        seen.add(name.text)
 
 
 def _other_case(name: str, names: Iterable[str]) -> str | None:

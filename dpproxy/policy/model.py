@@ -9,6 +9,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dpproxy.policy.interval import Interval
+from dpproxy.values.pgtypes import ForeignKey
 
 Scalar = int | Fraction | str | bool | date | datetime
 """A declared constant: numbers are exact (Fraction unless whole), text, booleans, dates, timestamps."""
@@ -230,6 +231,8 @@ class TablePolicy:
     expected_rows: int | None = None
     composites: tuple[Composite, ...] = ()
     """Key sets of several columns together, at most one for a set of columns, sorted by their names."""
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    """References to protected tables of the same unit, at most one for a set of columns, sorted by their names."""
     quantiles: Quantiles | None = None
     """Of rows of one unit."""
     blocks: str | None = None

@@ -22,6 +22,7 @@ from dpproxy.policy.statements import (
     DropBudget,
     DropTaxonomy,
     DropView,
+    ForeignKeyChange,
     GrantExact,
     GrantSelect,
     Listing,
@@ -40,6 +41,8 @@ from dpproxy.policy.statements import (
     SetDiscovered,
     SetExpectedRows,
     SetExposure,
+    SetForeignKey,
+    SetForeignKeyHidden,
     SetKey,
     SetMembers,
     SetQuantiles,
@@ -272,7 +275,7 @@ def _suggest(cursor: Cursor) -> Suggest:
 # --- tables and columns
 
 
-def _alter_table(cursor: Cursor) -> TableChange | CompositeChange | ColumnChange:
+def _alter_table(cursor: Cursor) -> TableChange | CompositeChange | ForeignKeyChange | ColumnChange:
     """What follows ALTER."""
     cursor.expect("table", after="ALTER")
     table = cursor.table("TABLE")
@@ -372,6 +375,16 @@ def _composite(cursor: Cursor, table: Name) -> CompositeChange:
     return SetComposite(table, columns, *_target(cursor))
 
 
+def _foreign_key(cursor: Cursor, table: Name) -> ForeignKeyChange:
+    """FOREIGN KEY (a, b) REFERENCES t (c, d)."""
+    cursor.expect("key", "(", after="FOREIGN")
+    columns = _closed_columns(cursor)
+    if cursor.accept("hidden"):
+        return SetForeignKeyHidden(table, columns)
+    cursor.expect("references", after='")"')
+    return SetForeignKey(table, columns, *_target(cursor))
+
+
 def _of_a_column(word: str, position: int | None) -> NoReturn:
     hint = f"Write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word} ..."
     message = f"{word} is declared of a column, not of a table"
@@ -464,13 +477,14 @@ def _share(cursor: Cursor) -> tuple[Amount, Literal]:
     return share, literal(cursor, "AT")
 
 
-_TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange]] = {
+_TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange | ForeignKeyChange]] = {
     "key": _key,
     "public": lambda _, table: SetExposure(table, Exposure.PUBLIC),
     "hidden": lambda _, table: SetExposure(table, Exposure.HIDDEN),
     "ceiling": _ceiling,
     "expected": _expected,
     "domain": _composite,
+    "foreign": _foreign_key,
     "class": lambda cursor, _: _of_a_column("CLASS", cursor.before.position),
     "blocks": _blocks,
     "quantiles": _quantiles,

@@ -124,6 +124,24 @@ class SetCompositeHidden:
 
 
 @dataclass(frozen=True, slots=True)
+class SetForeignKey:
+    """ALTER TABLE ... SET PRIVACY FOREIGN KEY (...) REFERENCES target (...)."""
+
+    table: Name
+    columns: tuple[Name, ...]
+    target: Name
+    referenced: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetForeignKeyHidden:
+    """ALTER TABLE ... SET PRIVACY FOREIGN KEY (...) HIDDEN."""
+
+    table: Name
+    columns: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SetBetween:
     """ALTER COLUMN ... SET PRIVACY DOMAIN BETWEEN."""
 
@@ -358,6 +376,7 @@ class Suggest:
 
 TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows | SetBlocks | SetQuantiles
 CompositeChange = SetComposite | SetCompositeHidden
+ForeignKeyChange = SetForeignKey | SetForeignKeyHidden
 ColumnChange = (
     SetBetween
     | SetMembers
@@ -376,6 +395,7 @@ ViewTask = RefreshView | VerifyViews
 Change = (
     TableChange
     | CompositeChange
+    | ForeignKeyChange
     | ColumnChange
     | BudgetChange
     | GrantChange

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import alter_table, target_of
+from dpproxy.policy.dump import alter_table, foreign_key_text, target_of
 from dpproxy.policy.lookup import table_policy
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest_column import column_proposals
 from dpproxy.policy.suggest_unit import COMMENT, Proposal, ceiling_proposals, foreign_keys, unit_proposals
+from dpproxy.policy.units import are_of_one_unit
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
@@ -61,6 +62,7 @@ def _sources(schema: Schema, table: TablePolicy) -> Iterator[Source]:
     yield lambda policy: ceiling_proposals(policy, name)
     for key in foreign_keys(schema, name):
         yield partial(_composite, key)
+        yield partial(_foreign_key, key)
     for column in schema.tables[name]:
         yield partial(_undeclared, schema, name, column)
 
@@ -70,6 +72,17 @@ def _undeclared(schema: Schema, table: str, column: Column, policy: Policy) -> I
     found = policy.tables.get(table, TablePolicy(table))
     if column.name not in {*found.columns, *(name for one in found.composites for name in one.columns)}:
         yield from column_proposals(policy, schema, table, column)
+
+
+def _foreign_key(key: ForeignKey, policy: Policy) -> Iterator[Proposal]:
+    """A foreign key of several columns to a protected table of the same unit; one column may be the privacy key."""
+    declared = policy.tables.get(key.table)
+    is_new = declared is None or all(set(one.columns) != set(key.columns) for one in declared.foreign_keys)
+    if is_new and len(key.columns) > 1 and are_of_one_unit(policy, key.table, key.target):
+        reason = (
+            f'a foreign key to "{key.target}", whose rows are of the same privacy unit: joins may follow it'
+        )
+        yield Proposal(f"{alter_table(key.table, None, foreign_key_text(key))};", reason)
 
 
 def _composite(key: ForeignKey, policy: Policy) -> Iterator[Proposal]:

@@ -21,6 +21,17 @@ def unit_table(policy: Policy, table: str) -> TablePolicy:
     return owner
 
 
+def are_of_one_unit(policy: Policy, table: str, target: str) -> bool:
+    """Whether the rows of two tables have keys that lead to one privacy unit."""
+    units = [policy.tables[name].unit for name in (table, target) if name in policy.tables]
+    if len(units) < 2 or not all(unit is not None and unit.key is not None for unit in units):
+        return False
+    try:
+        return unit_table(policy, table).name == unit_table(policy, target).name
+    except Refusal:
+        return False
+
+
 def unanswerable(policy: Policy) -> list[str]:
     """A line for each granted protected table on which every query is refused, for lack of a declaration."""
     granted = {grant.table for grant in policy.grants}

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import dump, references
+from dpproxy.policy.dump import dump, foreign_key_text, references
 from dpproxy.policy.model import ColumnPolicy, Composite, Policy, References, TablePolicy
 from dpproxy.policy.store import change_of
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import Schema
+from dpproxy.values.pgtypes import ForeignKey, Schema
 
 
 def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:
@@ -35,7 +35,7 @@ def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:
 
 
 def _fitting(table: TablePolicy, policy: Policy, schema: Schema) -> tuple[TablePolicy, list[str]]:
-    """The table with only those references to public tables that fit, and a message for each of the others."""
+    """The table with only those references that fit, and a message for each of the others."""
     lines: list[str] = []
     others = Policy(tables=dict(policy.tables), taxonomies=policy.taxonomies)
     columns = dict(table.columns)
@@ -57,16 +57,24 @@ def _fitting(table: TablePolicy, policy: Policy, schema: Schema) -> tuple[TableP
         else:
             listed = ", ".join(f'"{name}"' for name in one.columns)
             lines.append(f'the key set of {listed} of table "{table.name}" is not used: {reason}')
-    return replace(table, columns=columns | derived, composites=tuple(composites)), lines
+    foreign: list[ForeignKey] = []
+    for key in table.foreign_keys:
+        reason = _misfit(others, references(TablePolicy(table.name, foreign_keys=(key,))), schema)
+        if reason is None:
+            foreign.append(key)
+        else:
+            lines.append(f'table "{table.name}", {foreign_key_text(key)}: not used: {reason}')
+    fitting = replace(table, columns=columns | derived, composites=tuple(composites))
+    return replace(fitting, foreign_keys=tuple(foreign)), lines
 
 
 def _without_references(table: TablePolicy) -> TablePolicy:
-    """The table without what refers to public tables."""
+    """The table without what refers to other tables, but for its privacy key."""
     columns = {
         name: replace(column, domain=None) if isinstance(column.domain, References) else column
         for name, column in table.columns.items()
     }
-    return replace(table, columns=columns, composites=())
+    return replace(table, columns=columns, composites=(), foreign_keys=())
 
 
 def _hidden(one: Composite, table: TablePolicy) -> str | None:

@@ -44,6 +44,15 @@ def test_qualify_is_a_condition_around_a_subquery():
     assert [c.name for c in found.columns] == ["id"]
 
 
+def test_rows_with_a_null_in_a_key_of_several_columns_pass_the_cut():
+    rank = "row_number() OVER (PARTITION BY id, x ORDER BY name ASC)"
+    found = rewritten(
+        f"SELECT id FROM t QUALIFY CASE WHEN id IS NULL OR x IS NULL THEN 1 ELSE {rank} END <= 1"
+    )
+    assert 'CASE WHEN (("t"."id" IS NULL) OR ("t"."x" IS NULL)) THEN 1 ELSE row_number() OVER (' in found.sql
+    assert found.sql.endswith("<= 1")
+
+
 def test_parameters_are_numbered_without_a_gap():
     found = rewritten(
         "SELECT CAST($3 AS DOUBLE) AS a, CAST($1 AS DOUBLE) AS b, CAST($3 AS DOUBLE) AS c FROM t"

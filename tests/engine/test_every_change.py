@@ -42,6 +42,7 @@ ALTER TABLE visits SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 5 MA
 CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 1e-6 USER LIMIT EPSILON 2 SESSION LIMIT EPSILON 1
   MAX EPSILON 0.5 DEFAULT EPSILON 0.1 REFRESH NEVER;
 CREATE PRIVACY BUDGET unused LIMIT EPSILON 1 REFRESH EVERY '1 month';
+ALTER TABLE visits SET PRIVACY FOREIGN KEY (kind) REFERENCES people (kind);
 GRANT SELECT ON people, visits TO analyst WITH PRIVACY BUDGET research;
 GRANT EXACT SELECT ON people TO dpo;
 """
@@ -110,6 +111,10 @@ ALTER TABLE people SET PRIVACY DOMAIN (region, ward) HIDDEN
     table people: other combinations of keys
 ALTER TABLE people SET PRIVACY DOMAIN (ward, region) REFERENCES wards (ward, region)
     table people: other combinations of keys
+ALTER TABLE people SET PRIVACY FOREIGN KEY (id, kind) REFERENCES visits (person, kind)
+    table people [weaker]: rows of one unit may be joined along it, and its columns counted
+ALTER TABLE visits SET PRIVACY FOREIGN KEY (kind) HIDDEN
+    table visits [stronger]: its columns are no longer joined and counted
 CREATE PRIVACY TAXONOMY icd9 ON codes (code, parent)
     taxonomy icd9: views and keys that name it follow it
 DROP PRIVACY TAXONOMY icd

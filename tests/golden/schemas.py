@@ -1,4 +1,4 @@
-"""Random small databases: people, their visits, the items of a visit, and a public table of codes."""
+"""Random small databases: people, their visits, the items and returns of a visit, and a public table of codes."""
 
 import math
 from collections.abc import Callable
@@ -15,6 +15,7 @@ CREATE = (
     "CREATE TABLE people (id INTEGER, c VARCHAR, i INTEGER, y DATE)",
     "CREATE TABLE visits (person INTEGER, no BIGINT, c VARCHAR, i INTEGER, d DECIMAL(6,2), t BOOLEAN)",
     "CREATE TABLE items (no INTEGER, c VARCHAR, n INTEGER NOT NULL, f DOUBLE)",
+    "CREATE TABLE returns (person INTEGER, no INTEGER, c VARCHAR, n INTEGER)",
     "CREATE TABLE codes (c VARCHAR, k INTEGER, w DOUBLE)",
 )
 PEOPLE = ("(id)", "(id)", "(id) MAX ROWS 2")
@@ -48,6 +49,7 @@ VALUES: dict[str, st.SearchStrategy[Row]] = {
         st.sampled_from([None, 1, 2, 3, 4]), _texts, st.sampled_from([1000, 1004, 2**31 - 1]),
         st.sampled_from([None, math.nan, math.inf, -0.0, 0.1, 1e308]),
     ),
+    "returns": st.tuples(_ids, st.sampled_from([None, 1, 2, 3, 4]), _texts, _small),
     "codes": st.tuples(_texts, st.sampled_from([None, 0, 1, 2]), st.sampled_from([None, math.nan, 0.5, 2.0])),
 }  # fmt: skip
 
@@ -71,6 +73,9 @@ def _world(people: str, visits: str, items: str, text: str, number: str) -> Worl
             f"ALTER TABLE items ALTER COLUMN c SET PRIVACY DOMAIN {text}",
             "ALTER TABLE items ALTER COLUMN n SET PRIVACY DOMAIN BETWEEN 1000 AND 1010",
             "ALTER TABLE items ALTER COLUMN f SET PRIVACY DOMAIN BETWEEN 0 AND 7",
+            "ALTER TABLE returns SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 20",
+            "ALTER TABLE returns ALTER COLUMN n SET PRIVACY DOMAIN BETWEEN -3 AND 4",
+            "ALTER TABLE returns SET PRIVACY FOREIGN KEY (no, c) REFERENCES visits (no, c)",
         )
     )
 
@@ -85,6 +90,7 @@ CLEAN: dict[str, st.SearchStrategy[Row]] = {
         st.sampled_from([1, 2, 3, 4]), st.sampled_from(["a", "b", None]), st.sampled_from([1000, 1004]),
         st.sampled_from([None, 0.5, 7.0]),
     ),
+    "returns": st.tuples(st.sampled_from([1, 2, 3, 4]), st.sampled_from(["a", "b", None]), st.sampled_from([0, 1, 4])),
     "codes": VALUES["codes"],
 }  # fmt: skip
 
@@ -100,6 +106,8 @@ def clean_worlds(draw: st.DrawFn) -> World:
     rows["people"] = [(index, *row) for index, row in zip((1, 2, 3), rows["people"] * 3, strict=False)]
     rows["visits"] = [(person, no, *row) for no, (person, *row) in enumerate(rows["visits"], 1)]
     rows["items"] = [row for row in rows["items"] if row[0] in {no for _, no, *_ in rows["visits"]}]
+    whose = {no: person for person, no, *_ in rows["visits"]}
+    rows["returns"] = [(whose[row[0]], *row) for row in rows["returns"] if row[0] in whose]
     return replace(world, rows=rows)
 
 

@@ -32,6 +32,7 @@ from dpproxy.policy.model import (
     Unit,
 )
 from dpproxy.policy.store import change_of
+from dpproxy.policy.units import are_of_one_unit
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -43,6 +44,7 @@ from dpproxy.values.pgtypes import (
     TIMESTAMP,
     TIMESTAMPTZ,
     Column,
+    ForeignKey,
     Schema,
     SqlType,
 )
@@ -114,6 +116,21 @@ def composites(draw: st.DrawFn) -> tuple[Composite, ...]:
 
 
 @st.composite
+def foreign_keys(draw: st.DrawFn, index: int) -> tuple[ForeignKey, ...]:
+    names = st.lists(
+        st.sampled_from([n for n in TYPES if n not in ("weight", "paid")]),
+        unique=True,
+        min_size=1,
+        max_size=3,
+    )
+    chosen = {frozenset(own): tuple(own) for own in draw(st.lists(names, max_size=2))}
+    target = draw(st.sampled_from(TABLES))
+    return tuple(
+        sorted((ForeignKey(TABLES[index], n, target, n) for n in chosen.values()), key=lambda k: k.columns)
+    )
+
+
+@st.composite
 def tables(draw: st.DrawFn, index: int) -> TablePolicy:
     """A table; references lead to tables later in the list, so that there is no cycle."""
     exposure = draw(st.sampled_from(Exposure))
@@ -133,6 +150,7 @@ def tables(draw: st.DrawFn, index: int) -> TablePolicy:
         draw(st.none() | st.builds(Ceiling, epsilons, deltas)) if owner else None,
         draw(st.none() | st.integers(1, 10**15)),
         draw(composites()),
+        draw(foreign_keys(index)) if unit is not None else (),
     )
 
 
@@ -167,7 +185,11 @@ def policies(draw: st.DrawFn) -> Policy:
     protected = sorted(name for name, table in declared.items() if table.exposure is Exposure.PROTECTED)
     exact = sorted(draw(st.sets(st.sampled_from(protected), max_size=2))) if protected else []
     exactly = tuple(ExactGrant(table, "dpo") for table in exact)
-    return Policy(tables=declared, budgets=paid, grants=tuple(grants), exact=exactly)
+    policy = Policy(tables=declared, budgets=paid, grants=tuple(grants), exact=exactly)
+    for name, table in declared.items():
+        kept = tuple(k for k in table.foreign_keys if are_of_one_unit(policy, name, k.target))
+        declared[name] = replace(table, foreign_keys=kept)
+    return policy
 
 
 @given(policies())

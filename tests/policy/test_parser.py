@@ -36,6 +36,8 @@ from dpproxy.policy.statements import (
     SetDiscovered,
     SetExpectedRows,
     SetExposure,
+    SetForeignKey,
+    SetForeignKeyHidden,
     SetKey,
     SetMembers,
     SetReferences,
@@ -273,7 +275,7 @@ def test_recognising_never_raises(sql: str):
 
 
 T, C = Name("t"), Name("c")
-EXPECTED_OF_TABLES = "expected KEY, PUBLIC, HIDDEN, CEILING, EXPECTED, DOMAIN, BLOCKS or QUANTILES"
+EXPECTED_OF_TABLES = "expected KEY, PUBLIC, HIDDEN, CEILING, EXPECTED, DOMAIN, FOREIGN, BLOCKS or QUANTILES"
 TABLE = "ALTER TABLE t SET PRIVACY "
 COLUMN = "ALTER TABLE t ALTER COLUMN c SET PRIVACY "
 
@@ -342,6 +344,11 @@ def number(value: int | Fraction) -> Literal:
             SetComposite(T, (C, Name("d")), Name("wards"), (Name("a"), Name("b"))),
         ),
         (TABLE + "DOMAIN (c, d) HIDDEN", SetCompositeHidden(T, (C, Name("d")))),
+        (
+            TABLE + "FOREIGN KEY (c, d) REFERENCES public.u (a, b)",
+            SetForeignKey(T, (C, Name("d")), Name("u"), (Name("a"), Name("b"))),
+        ),
+        (TABLE + "FOREIGN KEY (c) HIDDEN", SetForeignKeyHidden(T, (C,))),
         (COLUMN + "HIDDEN", SetColumnHidden(T, C)),
         ("ALTER TABLE t ALTER c SET PRIVACY HIDDEN", SetColumnHidden(T, C)),
         (COLUMN + "CLASS IDENTIFIER", SetColumnClass(T, C, ColumnClass.IDENTIFIER)),

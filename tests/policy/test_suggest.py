@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.policy.apply import apply
+from dpproxy.policy.draft import draft
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest import suggest
@@ -116,6 +117,31 @@ def test_what_is_declared_stays(declared: Schema):
     )
     columns = [sql.split()[5] for sql in proposed(policy, declared, "patients")]
     assert columns == ["patient_id", "name", "smokes", "height"]
+
+
+def test_a_foreign_key_of_several_columns_follows_the_unit(tmp_path: Path):
+    ddl = """CREATE TABLE customers (customer_id BIGINT PRIMARY KEY);
+    CREATE TABLE sales (ticket BIGINT, item INTEGER, customer_id BIGINT, PRIMARY KEY (ticket, item));
+    CREATE TABLE returns (ticket BIGINT, item INTEGER, customer_id BIGINT,
+      FOREIGN KEY (ticket, item) REFERENCES sales (ticket, item))"""
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(ddl)
+    backend = DuckDB(path)
+    schema = backend.schema()
+    backend.close()
+    wanted = "ALTER TABLE returns SET PRIVACY FOREIGN KEY (ticket, item) REFERENCES sales (ticket, item);"
+    alone = run(schema, "ALTER TABLE customers SET PRIVACY KEY (customer_id)")
+    assert wanted not in proposed(alone, schema, "returns")
+    of_one = run(
+        schema, "ALTER TABLE sales SET PRIVACY KEY (customer_id) REFERENCES customers (customer_id)", to=alone
+    )
+    found = proposed(of_one, schema, "returns")
+    assert wanted in found
+    assert wanted not in proposed(
+        run(schema, *statements(of_one, schema, "returns"), to=of_one), schema, "returns"
+    )
+    assert wanted in draft(schema).text
 
 
 def test_a_public_table_needs_nothing(declared: Schema):
