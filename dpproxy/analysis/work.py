@@ -5,7 +5,7 @@ longest (texts of two bytes a character, numbers of 128 bits).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dpproxy.algebra import nodes
@@ -68,22 +68,21 @@ def row_work(query: nodes.Query, longest: Mapping[str, int]) -> Work:
     """
     sizes: dict[int, int] = {}
     spent, before, operations = 0, 0, 0
-    placed: list[tuple[Node, bool]] = []
+    placed: list[tuple[Node, Sequence[Node], bool]] = []
     _place(query, (), placed, is_early=False)
-    for node, is_early in placed:
-        sizes[id(node)] = _size(node, sizes, longest)
-        cost = _cost(node, sizes)
+    for node, parts, is_early in placed:
+        kind = type(node)
+        size = _SIZE.get(kind)
+        sizes[id(node)] = 0 if size is None else size(node, sizes, longest)
+        cost = _FIXED.get(kind)
+        if cost is None:
+            cost = _worth(node) * OPERATION + _characters(node, parts, sizes)
         operations += cost >= OPERATION
         if is_early:
             before += cost
         else:
             spent += cost
     return Work(spent, operations, before)
-
-
-def _cost(node: Node, sizes: Mapping[int, int]) -> int:
-    fixed = _FIXED.get(type(node))
-    return _worth(node) * OPERATION + _characters(node, sizes) if fixed is None else fixed
 
 
 def _worth(node: Node) -> int:
@@ -104,31 +103,34 @@ Items = Sequence[frozenset[str]]
 """The columns of items of FROM that are joined by the condition at hand, and by no other."""
 
 
-def _place(node: Node, items: Items, placed: list[tuple[Node, bool]], *, is_early: bool) -> None:
+def _place(
+    node: Node, items: Items, placed: list[tuple[Node, Sequence[Node], bool]], *, is_early: bool
+) -> None:
     """Add the nodes at each of their places, operands before what is made of them, and whether that is before a join.
 
     Of inner joins, the conditions over one item alone are, and the sides of equalities of two: every engine tests the
     former where it reads the item, and hashes the latter once for each of its rows.
     """
-    is_early = is_early or (bool(items) and not isinstance(node, nodes.And) and _is_of_one(node, items))
-    for part, joined in _below(node, items):
-        _place(part, joined, placed, is_early=is_early)
-    placed.append((node, is_early))
+    kind = type(node)
+    is_early = is_early or (bool(items) and kind is not nodes.And and _is_of_one(node, items))
+    parts = node.parts()
+    if isinstance(node, nodes.Select):
+        joined, before = _joined(node), len(node.items) + (node.source is not None) + len(node.joins)
+        where = -1 if node.where is None else before
+        for place, part in enumerate(parts):
+            _place(part, joined if place == where else (), placed, is_early=is_early)
+    elif kind is not nodes.Values:
+        for part in parts:
+            _place(part, _inside(node, part, items), placed, is_early=is_early)
+    placed.append((node, parts, is_early))
 
 
-def _below(node: Node, items: Items) -> list[tuple[Node, Items]]:
-    match node:
-        case nodes.Values():
-            return []
-        case nodes.Select():
-            below: list[tuple[Node, Items]] = [(part, ()) for part in replace(node, where=None).parts()]
-            return below if node.where is None else [*below, (node.where, _joined(node))]
-        case nodes.And() | nodes.Paren():
-            return [(part, items) for part in node.parts()]
-        case nodes.Binary(operator="="):
-            return [(part, items if _is_of_one(part, items) else ()) for part in node.parts()]
-        case _:
-            return [(part, ()) for part in node.parts()]
+def _inside(node: Node, part: Node, items: Items) -> Items:
+    """The items that a part of a node is a condition over."""
+    if not items or isinstance(node, nodes.And | nodes.Paren):
+        return items
+    is_equality = isinstance(node, nodes.Binary) and node.operator == "="
+    return items if is_equality and _is_of_one(part, items) else ()
 
 
 def _joined(select: nodes.Select) -> Items:
@@ -147,9 +149,13 @@ def _names(item: nodes.Item) -> frozenset[str]:
 
 
 def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
-    names = {c.name for c in condition.find_all(nodes.Column)}
-    is_alone = not condition.has(nodes.Select, nodes.Combined)
-    return bool(names) and is_alone and any(names <= item for item in items)
+    names = set[str]()
+    for node in condition.walk():
+        if isinstance(node, nodes.Column):
+            names.add(node.name)
+        elif isinstance(node, nodes.Query):
+            return False
+    return bool(names) and any(names <= item for item in items)
 
 
 def _sizes(several: Iterable[Node], sizes: Mapping[int, int]) -> list[int]:
@@ -212,34 +218,39 @@ _SIZES: dict[str, Size] = {
 """The most characters of what a call is, from those of its arguments; 0 for what is no text."""
 
 
-def _length(node: nodes.Text | nodes.Hole) -> int:
-    if isinstance(node, nodes.Text):
-        return len(node.value)
-    unseen: Any = Unseen(node.place, node.form)  # whoever needs the length of a text looks
+def _length(hole: nodes.Hole) -> int:
+    unseen: Any = Unseen(hole.place, hole.form)  # whoever needs the length of a text looks
     known = {"DATE": len("2024-01-31"), "TIMESTAMP": len("2024-01-31 12:00:00"), "TEXT": unseen}
-    return known.get(node.form, 0) if isinstance(node.form, str) else 0
+    return known.get(hole.form, 0) if isinstance(hole.form, str) else 0
 
 
-def _size(node: Node, sizes: Mapping[int, int], longest: Mapping[str, int]) -> int:
-    match node:
-        case nodes.Column():
-            return longest.get(node.name, 0)
-        case nodes.Text() | nodes.Hole():
-            return _length(node)
-        case nodes.Call():
-            found = _SIZES.get(node.name)
-            return 0 if found is None else found(node, sizes)
-        case nodes.Case():
-            values = [then for _, then in node.branches]
-            return _largest([*values, *([] if node.default is None else [node.default])], sizes)
-        case nodes.Binary(operator="||"):
-            return sizes[id(node.left)] + sizes[id(node.right)]
-        case nodes.Paren() | nodes.Named() | nodes.Window() | nodes.Scalar() | nodes.Subquery():
-            return _largest(node.parts(), sizes)
-        case nodes.Select():
-            return _largest(node.items, sizes)
-        case _:
-            return 0
+def _called_size(node: nodes.Call, sizes: Mapping[int, int], _: Mapping[str, int]) -> int:
+    found = _SIZES.get(node.name)
+    return 0 if found is None else found(node, sizes)
+
+
+def _joined_size(node: nodes.Binary, sizes: Mapping[int, int], _: Mapping[str, int]) -> int:
+    return sizes[id(node.left)] + sizes[id(node.right)] if node.operator == "||" else 0
+
+
+def _chosen_size(node: nodes.Case, sizes: Mapping[int, int], _: Mapping[str, int]) -> int:
+    return _largest([then for _, then in node.branches] + [node.default or nodes.Null()], sizes)
+
+
+_SIZE: dict[type[Node], Callable[[Any, Mapping[int, int], Mapping[str, int]], int]] = {
+    nodes.Column: lambda node, _, longest: longest.get(node.name, 0),
+    nodes.Text: lambda node, *_: len(node.value),
+    nodes.Hole: lambda node, *_: _length(node),
+    nodes.Call: _called_size,
+    nodes.Case: _chosen_size,
+    nodes.Binary: _joined_size,
+    **dict.fromkeys(
+        (nodes.Paren, nodes.Named, nodes.Window, nodes.Scalar, nodes.Subquery),
+        lambda node, sizes, _: _largest(node.parts(), sizes),
+    ),
+    nodes.Select: lambda node, sizes, _: _largest(node.items, sizes),
+}
+"""The most characters of a value, from those of its parts and of columns; 0 for what is no text."""
 
 
 def _run(pattern: Node) -> int:
@@ -248,26 +259,31 @@ def _run(pattern: Node) -> int:
     return max(0, max(len(run) for run in written.split("%")) - 2)
 
 
-def _characters(node: Node, sizes: Mapping[int, int]) -> int:
+def _characters(node: Node, parts: Sequence[Node], sizes: Mapping[int, int]) -> int:
     """Nanoseconds that the characters of the operands take."""
-    match node:
-        case nodes.Call():
-            return _called(node, sizes)
-        case nodes.Binary(operator="LIKE" | "NOT LIKE"):
-            return (_SEARCHED + _FURTHER * _run(node.right)) * sizes[id(node.left)]
-        case nodes.Binary(operator="ILIKE" | "NOT ILIKE"):
-            return (2 * _MAPPED + _FURTHER * _run(node.right)) * sizes[id(node.left)]
-        case nodes.InList() | nodes.InQuery():  # of texts as they are, a word of the machine at a time
-            return _largest(_read(node), sizes)
-        case nodes.Binary() if node.operator in nodes.COMPARISONS:
-            return _largest(_read(node), sizes)
-        case _:
-            return CHARACTER * sum(_sizes(node.parts(), sizes))
+    if isinstance(node, nodes.Call):
+        return _called(node, sizes)
+    if isinstance(
+        node, nodes.InList | nodes.InQuery
+    ):  # of texts as they are, a word of the machine at a time
+        return _largest(_read(parts), sizes)
+    if isinstance(node, nodes.Binary):
+        return _between(node, parts, sizes)
+    return CHARACTER * sum(_sizes(parts, sizes))
 
 
-def _read(node: Node) -> list[Node]:
+def _between(node: nodes.Binary, parts: Sequence[Node], sizes: Mapping[int, int]) -> int:
+    if node.operator in nodes.COMPARISONS:
+        return _largest(_read(parts), sizes)
+    each = {"LIKE": _SEARCHED, "ILIKE": 2 * _MAPPED}.get(node.operator.removeprefix("NOT "))
+    if each is None:
+        return CHARACTER * sum(_sizes(parts, sizes))
+    return (each + _FURTHER * _run(node.right)) * sizes[id(node.left)]
+
+
+def _read(parts: Sequence[Node]) -> list[Node]:
     """What is compared but constants: no more characters are than the other side has."""
-    return [part for part in node.parts() if not isinstance(part, nodes.Text | nodes.Hole)]
+    return [part for part in parts if not isinstance(part, nodes.Text | nodes.Hole)]
 
 
 def _called(node: nodes.Call, sizes: Mapping[int, int]) -> int:

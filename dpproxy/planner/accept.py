@@ -111,6 +111,13 @@ def _fold(tree: exp.Expr, sql: str) -> None:
             node.set("this", str(node.this).lower())
         if isinstance(node, exp.Func | exp.Mod) and "start" in node.meta:
             node.meta["name"] = sql[node.meta["start"] : node.meta["end"] + 1].strip('"').lower()
+        if node.meta_get("line") is not None:
+            for unread in _UNREAD:
+                node.meta.pop(unread, None)
+
+
+_UNREAD = ("line", "col", "end")
+"""What the parser knows of a node's place beside where it starts: trees are copied with all of it."""
 
 
 def _spell(tree: exp.Expr) -> None:

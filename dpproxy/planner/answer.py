@@ -143,7 +143,7 @@ def answer(
     if intervals:
         for item in listed:
             _add_interval(item, scope, values, columns)
-    check_answer(scope.groups, values, position(select))
+    check_answer(scope.groups, values, select)
     condition = compile_boolean(having.this, scope.scope()).sql if having is not None else None
     order = ordering(select, listed, values, scope.scope())
     more = _More(len(values))

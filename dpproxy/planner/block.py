@@ -304,7 +304,7 @@ class _Block:
         if not measures:
             return None
         groups = self.rows.groups if keys.sets else None
-        delta = noise_delta(self.planning, position(self.select), discovered=keys.discovered)
+        delta = noise_delta(self.planning, self.select, discovered=keys.discovered)
         wanted = session.mechanism(self.planning.context.settings)
         concentrated = self.planning.concentrated and not keys.discovered
         return allocate(measures, self.rows.most, groups, loss, delta, wanted, concentrated=concentrated)

@@ -263,7 +263,7 @@ def _part(
     statistic: InsideStatistic, fraction: Fraction, view: Materialized, planning: Planning, node: exp.Expr
 ) -> tuple[Part, Noise]:
     """One draw around the row at the quantile's place; how many rows there are is public."""
-    delta = noise_delta(planning, position(node), discovered=False)
+    delta = noise_delta(planning, node, discovered=False)
     wanted = session.mechanism(planning.context.settings)
     measure = Measure(duck.column("m0"), statistic.width)
     allocation = allocate([measure], 1, None, planning.share(), delta, wanted)

@@ -2,12 +2,15 @@
 
 from fractions import Fraction
 
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
 from dpproxy.config import settings as session
 from dpproxy.planner.planning import Planning
 from dpproxy.values.errors import BoundsMissing, Unsupported
 
 
-def noise_delta(planning: Planning, at: int | None, *, discovered: bool) -> Fraction:
+def noise_delta(planning: Planning, node: exp.Expr, *, discovered: bool) -> Fraction:
     """What the noise of the next part may cost besides epsilon, 0 where it must be pure.
 
     A Gaussian is considered where it is asked for by name, or where the statement itself sets dp.delta: by default no
@@ -29,7 +32,7 @@ def noise_delta(planning: Planning, at: int | None, *, discovered: bool) -> Frac
                 raise Unsupported(
                     "Gaussian noise is not drawn beside keys that are not public",
                     hint="Group by declared keys, or SET dp.mechanism = 'auto';",
-                    position=at,
+                    position=position(node),
                 )
             delta = planning.delta_share()
             if not delta:
@@ -37,6 +40,6 @@ def noise_delta(planning: Planning, at: int | None, *, discovered: bool) -> Frac
                     "Gaussian noise costs delta, and there is none",
                     detail="dp.delta is 0, or is not set and the budget has no DELTA.",
                     hint="SET dp.mechanism = 'auto'; or ask an administrator for a budget with DELTA.",
-                    position=at,
+                    position=position(node),
                 )
             return delta

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from sqlglot import exp
+
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.values.errors import TooComplex, Unsupported
@@ -101,13 +104,13 @@ def _holds(node: nodes.Node) -> bool:
             return isinstance(node, nodes.Window)
 
 
-def check_answer(rows: int, values: Iterable[Typed], at: int | None) -> None:
+def check_answer(rows: int, values: Iterable[Typed], node: exp.Expr) -> None:
     """Refuse an answer that would not fit."""
     if rows * width(values) > LARGEST_ANSWER:
         raise TooComplex(
             f"the answer would have {rows} rows and more than {LARGEST_ANSWER} characters",
             hint="Select fewer columns, group by fewer or coarser ones, or add LIMIT.",
-            position=at,
+            position=position(node),
         )
 
 

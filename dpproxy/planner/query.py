@@ -9,7 +9,6 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Output, Part, Payer, Plan, PublicPlan, Stated
 from dpproxy.analysis import duck
-from dpproxy.analysis.position import position
 from dpproxy.analysis.present import present_of
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config import settings as session
@@ -111,7 +110,7 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan |
         check_masked(planning)
         is_public = payer is None and not planning.tables
         if isinstance(found, Open) and not (is_public and _is_streamed(tree, found, planning)):
-            check_answer(found.rows, [c.typed for c in found.columns], position(tree))
+            check_answer(found.rows, [c.typed for c in found.columns], tree)
         if is_public:
             return _public(found)
         count = max(1, planning.charged()), max(1, planning.selecting())

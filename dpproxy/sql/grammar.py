@@ -11,7 +11,7 @@ replaced by a mark, a character that no text may hold, and put back where it tur
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import ClassVar, Final
 
@@ -108,18 +108,19 @@ def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
 
     Errors: SyntaxRefused; TooComplex; NumberOutOfRange; sqlglot.errors.SqlglotError where it does not read.
     """
-    marked = _with_marks(sql)
+    marked, lowered = _with_marks(sql), sql.lower()
     words = tokens(sql)
     _check_numbers(words)
     _check_commas(words)
     _check_work(words)
     dialect, renamed = _Marked(), _with_array_names(marked)
-    read = _with_plain_texts(dialect.tokenize(renamed), sql)
-    read = _with_whole_spans(read)
-    found = _with_bracketed_literals(
-        _labels_as_names(_without_date_part(_without_schema(read) if bare else read))
-    )
-    trees = [_with_date_part(tree) for tree in dialect.parser().parse(found, renamed) if tree is not None]
+    found = _with_plain_texts(dialect.tokenize(renamed), sql)
+    for word, repair in _REPAIRS.items():
+        found = repair(found) if word in lowered and (bare or word != _SCHEMA) else found
+    found = _labels_as_names(found)
+    trees = [tree for tree in dialect.parser().parse(found, renamed) if tree is not None]
+    if _DATE_PART in lowered:
+        trees = [_with_date_part(tree) for tree in trees]
     for node in (node for tree in trees for node in tree.walk() if marked is not sql):
         node.comments = None
         text = node.args.get("this")
@@ -263,7 +264,8 @@ def _labels_as_names(found: list[Token]) -> list[Token]:
     return found
 
 
-_PART: Final = f"{_MARK}date_part"
+_DATE_PART: Final = "date_part"
+_PART: Final = f"{_MARK}{_DATE_PART}"
 
 
 def _without_date_part(found: list[Token]) -> list[Token]:
@@ -329,6 +331,15 @@ def _type_before(found: Sequence[Token], at: int) -> int | None:
     ends_so = tuple(token.text.lower() for token in found[max(at - 2, 0) : at]) == _ZONE
     start = at - 4 if ends_so else at - 1
     return start if start >= 0 and found[start].token_type in _TYPES else None
+
+
+_REPAIRS: Final[dict[str, Callable[[list[Token]], list[Token]]]] = {
+    "interval": _with_whole_spans,
+    _SCHEMA: _without_schema,
+    _DATE_PART: _without_date_part,
+    "::": _with_bracketed_literals,
+}
+"""What is done with the tokens of a statement that has a word, in this order."""
 
 
 def _beside(kind: TokenType, text: str, token: Token) -> Token:
