@@ -45,6 +45,7 @@ from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.sources import Env
 from dpproxy.planner.staged import chosen
 from dpproxy.planner.undeclared import tell_undeclared
+from dpproxy.planner.unique import of_groups
 from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
 from udfs.mechanisms import Gaussian
 from udfs.mechanisms.averaged import Averaged, Draw
@@ -95,7 +96,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     limit = select.args.get("limit")
     most = sum(b.scope.groups for b in branches)
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
-    empty, unique = has_no_rows(select), _unique(select, sets)
+    empty, shown = has_no_rows(select), [item.node.unnest() for item in items(select)]
     chosen = any(p.discovered for p in planning.parts)
     return Open(
         limits(select, query, branches[0].scope.scope()),
@@ -107,7 +108,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
         rows=most,
         empty=empty,
         single=is_single,
-        unique=unique,
+        unique=of_groups(sets[0], shown) if len(sets) == 1 else None,
         declared=not (called or refined or any(p.discovered for p in planning.parts)),
     )
 
@@ -122,14 +123,6 @@ def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
     if len(halves) == len(columns):
         accuracy = replace(accuracy, half=max(halves))
     return replace(first, accuracy=accuracy)
-
-
-def _unique(select: exp.Select, sets: Sequence[Sequence[exp.Expr]]) -> frozenset[int] | None:
-    """The keys, where all of them are shown."""
-    shown = [item.node.unnest() for item in items(select)]
-    if len(sets) != 1 or not all(n in shown for n in sets[0]):
-        return None
-    return frozenset(shown.index(n) for n in sets[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,6 @@ class Open:
     single: bool = False
     """Has one row at most."""
     unique: frozenset[int] | None = None
-    """Places of columns that no two rows share the values of; None where none are known."""
+    """Places of columns that no two rows share the values of; None where none are known (``unique.py``)."""
     declared: bool = False
     """Its rows follow from the policy alone, though they were asked of protected rows: keys without a figure."""

@@ -28,6 +28,7 @@ from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.sources import Entry, Env
+from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
 from dpproxy.values.errors import GroupingError, SyntaxRefused, UndefinedTable
 from dpproxy.values.pgtypes import TEXT, UNKNOWN
 
@@ -121,9 +122,9 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     query = replace(query, order=tuple(ordering(select, listed, values, scope)))
     query = limits(select, _distinct(select, query, listed, values, scope), scope)
     most, is_single = _bounds(select, rows, grouped, scope, planning)
-    unique = frozenset[int]() if is_single else _unique(listed, rows, grouped)
+    unique = OF_ONE_ROW if is_single else _unique(listed, rows, grouped)
     if unique is None and query.distinct:
-        unique = frozenset(range(len(values)))
+        unique = of_distinct(len(values))
     chosen = _is_chosen(select, listed, rows)
     columns = tuple(
         _column(n, i, v, r, rows, chosen=chosen)
@@ -151,19 +152,14 @@ def _bounds(
     return (most if limit is None else min(most, row_number(limit, scope))), False
 
 
-def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) -> frozenset[int] | None:
-    """The keys of groups where all are listed; what is unique in the only entry of FROM where it is listed."""
+def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) -> Unique:
     written = [item.node.unnest() for item in listed]
     if grouped is not None:
-        shown = all(key in written for key in grouped.keys) and not grouped.has_sets
-        return frozenset(written.index(key) for key in grouped.keys) if shown else None
-    unique = rows.sources[0].unique if len(rows.sources) == 1 else None
-    if unique is None:
+        return None if grouped.has_sets else of_groups(grouped.keys, written)
+    if len(rows.sources) != 1:
         return None
-    found = [rows.find(n) if type(n) is exp.Column else None for n in written]
-    kept = [rows.sources[0].columns[i] for i in unique]
-    places = frozenset(p for p, f in enumerate(found) if any(f is k for k in kept))
-    return places if all(any(f is k for f in found) for k in kept) else None
+    shown = [rows.find(n) if type(n) is exp.Column else None for n in written]
+    return of_rows(rows.sources[0].unique, rows.sources[0].columns, shown)
 
 
 def _is_chosen(select: exp.Select, listed: Sequence[Item], rows: OpenRows) -> bool:

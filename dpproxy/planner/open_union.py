@@ -15,6 +15,7 @@ from dpproxy.planner.answer import limits, ordinal, row_number
 from dpproxy.planner.empty import has_no_rows, has_one_row
 from dpproxy.planner.open import Open, OpenColumn, farther
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.unique import of_copies, of_distinct
 from dpproxy.values.errors import SyntaxRefused, UndefinedColumn, Unsupported
 
 
@@ -54,7 +55,12 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
     combined = nodes.Combined(word, _side(left, first), _side(right, second))
     is_union = type(query) is exp.Union
     rows = left.rows + right.rows if is_union else left.rows
-    unique = frozenset(range(len(columns))) if distinct else None if is_union else left.unique
+    changed = [
+        at
+        for at, (column, form) in enumerate(zip(left.columns, first, strict=True))
+        if form != column.typed.sql
+    ]
+    unique = of_distinct(len(columns)) if distinct else None if is_union else of_copies(left.unique, changed)
     released = left.released or right.released
     empty = left.empty and (right.empty or not is_union)
     declared = released and all(side.declared or not side.released for side in (left, right))

@@ -15,6 +15,7 @@ from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_place import placed
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan, Stage
+from dpproxy.planner.unique import is_whole, of_values
 from dpproxy.values.errors import TooComplex, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, Column
 
@@ -40,7 +41,7 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
     names = [planning.reserve(c.name) for c in relation.columns]
     fields, shown = [], []
     for place, (column, name) in enumerate(zip(relation.columns, names, strict=True)):
-        typed, to = _held(column, name, at, is_whole=_is_whole(relation, place))
+        typed, to = _held(column, name, at, is_whole=is_whole(relation, place))
         shown.append(duck.named(duck.cast(duck.column(f"v{place}"), to), name))
         fields.append(
             Computed(column.name, Column(name, typed.type, not_null=False), typed, no_keys(column.name))
@@ -52,7 +53,9 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
     ]
     count = nodes.Select((duck.call("count", nodes.Star()),), nodes.Subquery(relation.query, _NAME))
     has = nodes.Parameter(planning.take(placed(count, planning)))
-    stage = Stage(relation.query, tuple(names), relation.rows, _unique(relation, names))
+    stage = Stage(
+        relation.query, tuple(names), relation.rows, frozenset(names[i] for i in of_values(relation))
+    )
     planning.stages.append(stage)
     planning.cuts += [NOISY] if NOISY not in planning.cuts else []
     return Scan(
@@ -64,13 +67,6 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
         held=True,
         stage=stage,
     )
-
-
-def _unique(relation: Open, names: Sequence[str]) -> frozenset[str]:
-    """The columns that tell its rows apart; none where two of their values may be one DOUBLE."""
-    places = relation.unique or frozenset()
-    is_kept = all(_is_whole(relation, i) or not relation.columns[i].typed.is_number for i in places)
-    return frozenset(names[i] for i in places) if is_kept else frozenset()
 
 
 def _values(
@@ -91,18 +87,12 @@ def _parameter(
 ) -> nodes.Expr:
     """One value, in an order of all columns: NULL where there is no such row."""
     held = replace(relation.columns[place].typed, sql=cells[place])
-    value = as_double(held) if held.is_number and not _is_whole(relation, place) else cells[place]
+    value = as_double(held) if held.is_number and not is_whole(relation, place) else cells[place]
     one = nodes.Select(
         (value,), nodes.Subquery(relation.query, _NAME), order=tuple(map(nodes.Ordered, cells)), limit=duck.integer(1),
         offset=duck.integer(row),
     )  # fmt: skip
     return nodes.Parameter(planning.take(placed(nodes.Select((nodes.Scalar(one),)), planning)))
-
-
-def _is_whole(relation: Open, place: int) -> bool:
-    """A whole number that is a key: compared with columns as it is."""
-    typed = relation.columns[place].typed
-    return relation.unique is not None and place in relation.unique and typed.is_integer and typed.scale == 0
 
 
 def _held(column: OpenColumn, name: str, at: int | None, *, is_whole: bool) -> tuple[Typed, str]:
