@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
 from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import MeanError
 from dpproxy.analysis import duck
-from dpproxy.analysis.typed import Typed
+from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType
+from udfs.mechanisms.linear import Linear
 
 
 def mean_type(kind: SqlType) -> SqlType:
@@ -41,10 +43,12 @@ class Average:
 
     def _clamp(self, distance: nodes.Expr) -> nodes.Expr:
         """The middle plus a distance, inside the declared bounds."""
+        return self._clamped(duck.binary("+", duck.double(self.middle), distance))
+
+    def _clamped(self, value: nodes.Expr) -> nodes.Expr:
+        """Inside the declared bounds."""
         typed = self.argument.typed
-        low, high = float(typed.low or 0), float(typed.high or 0)
-        moved = duck.binary("+", duck.double(self.middle), distance)
-        return duck.call("least", duck.call("greatest", moved, duck.double(low)), duck.double(high))
+        return f.inside(value, float(typed.low or 0), float(typed.high or 0))
 
     def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         total, count = self._parts(columns)
@@ -76,7 +80,10 @@ class Average:
     def interval(
         self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
     ) -> tuple[nodes.Expr, nodes.Expr]:
-        """Both measures lie in their intervals together (union bound); the quotient's extremes follow."""
+        """By the joint law of both measures; where there is none, both lie in their intervals together."""
+        if self.mean_error(noise, confidence).linear is not None:
+            value, reach = self.value(columns).sql, self.distance(columns, noise, confidence)
+            return self._clamped(f.minus(value, reach)), self._clamped(f.plus(value, reach))
         halves = noise.half_width((1 + confidence) / 2)
         total, count = self._parts(columns)
         reach, slack = duck.double(halves[0] * float(self.argument.unit)), duck.double(float(halves[1]))
@@ -89,13 +96,34 @@ class Average:
         return self._clamp(low_mean), self._clamp(high_mean)
 
     def mean_error(self, noise: Noise, confidence: Fraction) -> MeanError:
-        """How far off both released numbers are together, by the union bound."""
-        total, count = noise.half_width((1 + confidence) / 2)
+        """How far off both released numbers are together: by their joint law, else by the union bound."""
         unit = float(self.argument.unit)
-        return MeanError(total * unit, float(count), self.middle, self.argument.centred_width * unit)
+        farthest, linear = self.argument.centred_width * unit, Linear.of(noise.draws, confidence)
+        if linear is not None:
+            total, number = (linear.reach(w, confidence) for w in ((unit, 0.0), (0.0, 1.0)))
+            return MeanError(total, number, self.middle, farthest, linear, unit, confidence)
+        total, number = noise.half_width((1 + confidence) / 2)
+        return MeanError(total * unit, float(number), self.middle, farthest)
+
+    def distance(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> nodes.Expr:
+        """``MeanError.half_width`` as SQL."""
+        error = self.mean_error(noise, confidence)
+        number = f.greatest(duck.cast(columns[1], "DOUBLE"), duck.double(1.0))
+        most = f.over(duck.double(error.above(error.farthest)), number)
+        distance = f.size(f.minus(as_double(self.value(columns)), duck.double(error.middle)))
+        if error.linear is None:
+            near = f.plus(duck.double(error.total), f.scaled(distance, error.count))
+        else:
+            near = f.reach(error.linear, (error.unit, distance), confidence)
+        is_many = nodes.Binary(">", number, duck.double(error.count))
+        left = f.minus(number, duck.double(error.count))
+        apart = f.plus(distance, duck.double(error.farthest))
+        return f.least(
+            most, apart, duck.case([(is_many, f.over(near, left))], None)
+        )  # LEAST passes over NULL
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         found = self.mean_error(noise, confidence)
-        top = found.total + found.farthest * found.count
+        top = found.above(found.farthest)
         width = float(self.argument.centred_width * self.argument.unit * noise.rows)
         return Error(f"({width:.15g}, {noise.rows})", None, None, f"about {top:.6g} / count", top)

@@ -43,6 +43,11 @@ class Count:
     def type(self) -> SqlType:
         return INT8
 
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """What the value changes by with the measure."""
+        return (1.0,)
+
     def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         return Typed(columns[0], INT8, 0, nullable=False)
 

@@ -31,7 +31,7 @@ def _about(errors: Mapping[str, float]) -> str:
 
 COVAR_POP = Function(
     _PARTS, Moments.covariance, Moments.covariances, lambda _: {XY: duck.double(1.0)},
-    lambda s: (-_most(s), _most(s)), _both_units, _about,
+    lambda s: (-_most(s), _most(s)), _both_units, _about, 1,
 )  # fmt: skip
 COVAR_SAMP = Function(
     _PARTS,
@@ -41,6 +41,7 @@ COVAR_SAMP = Function(
     lambda s: (-2 * _most(s), 2 * _most(s)),
     _both_units,
     _about,
+    1,
 )
 
 

@@ -3,25 +3,66 @@
 Everything is in steps of the sides (``Side``), counted from their centres: at most 2^31 or so, whatever the unit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.side import Side
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from udfs.mechanisms.linear import Linear
 
 COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
 """The sums: of 1, of each argument, of their squares and of their products."""
 
 
 @dataclass(frozen=True, slots=True)
+class Joint:
+    """What sums of the noise with weights are within, each by itself with this confidence; ``names`` are the sums'."""
+
+    names: tuple[str, ...]
+    linear: Linear
+    confidence: Fraction
+
+    def reach(self, sizes: Mapping[str, float | nodes.Expr]) -> nodes.Expr:
+        """For absolute values of weights; those that are not named are 0."""
+        return f.reach(self._of(sizes), list(sizes.values()), self.confidence)
+
+    def alone(self, name: str) -> float:
+        """For the weight 1 of one sum."""
+        return self._of([name]).reach((1.0,), self.confidence)
+
+    def _of(self, names: Iterable[str]) -> Linear:
+        components = (self.linear.components[self.names.index(n)] for n in names)
+        return Linear(self.linear.mechanism, tuple(components))
+
+
+@dataclass(frozen=True, slots=True)
 class Moments:
-    """``sums`` by name: released integers. ``halves`` are the half-widths of the intervals they lie in together."""
+    """``sums`` by name: released integers. ``halves`` are the half-widths of the intervals they lie in together.
+
+    Where there is a ``joint`` law, variances and covariances are bounded by it. With m and m' the means of two sides, c
+    their covariance, P, X, Y and n the sums, and primes for all of these before noise,
+
+        n (c - c') = T - (X - x' n) (Y - y' n) / n,  T = (P - p' n) - y' (X - x' n) - x' (Y - y' n)
+
+    where x, y and p are the means of X, Y and P. T is the noise of P, X, Y and n with the weights 1, -y', -x' and
+    2 x' y' - p', of which the bound is a norm N. As abs(x') is at most the reach of its side, abs(X - x' n) is at most
+    K_x = half of X + reach_x half of n: so the weights that are released, 1, -y, -x and 2 x y - p, are off by K_y / n,
+    K_x / n and by reach_x K_y / n + reach_y K_x / n + K_x K_y / n^2 + abs(c - c'). Hence, for n > N(n),
+
+        (n - N(n)) abs(c - c') <= N(1, -y, -x, 2 x y - p) + N(n) K_x K_y / n^2
+                                  + (N(x) K_y + N(y) K_x + N(n) (reach_x K_y + reach_y K_x) + K_x K_y) / n
+
+    A variance is the covariance of a side with itself; that its squares are counted from a middle changes P and p
+    alike.
+    """
 
     sums: Mapping[str, nodes.Expr]
     sides: Mapping[str, Side]
     halves: Mapping[str, int]
+    joint: Joint | None = None
 
     @property
     def count(self) -> nodes.Expr:
@@ -63,6 +104,8 @@ class Moments:
     def variances(self, side: str) -> f.Interval:
         """Its interval."""
         taken = self.sides[side]
+        if self.joint is not None:
+            return self._around(self.variance(side), self.joint, side, side, taken.radius**2)
         middled = f.clipped(
             self._quotients(side * 2), -float(taken.middle), float(taken.reach**2 - taken.middle)
         )
@@ -77,10 +120,38 @@ class Moments:
 
     def covariances(self) -> f.Interval:
         """Its interval."""
+        if self.joint is not None:
+            return self._around(self.covariance(), self.joint, X, Y, 2 * self._most)
         reach = float(self.sides[X].reach * self.sides[Y].reach)
         mean = f.clipped(self._quotients(XY), -reach, reach)
         raw = f.difference(mean, f.product(self.means(X), self.means(Y)))
         return f.clipped(raw, -self._most, self._most)
+
+    def _around(self, value: nodes.Expr, joint: Joint, x: str, y: str, widest: float) -> f.Interval:
+        """By the joint law; what is kept within limits is no farther from what keeps to them."""
+        mean = {s: self.mean(s) for s in (x, y)}
+        sizes: dict[str, float | nodes.Expr] = {x + y: 1.0}
+        if x == y:
+            sizes[x] = f.scaled(f.size(mean[x]), 2.0)
+        else:
+            sizes |= {x: f.size(mean[y]), y: f.size(mean[x])}
+        product = f.over(self._double(x + y), self.count)
+        sizes[COUNT] = f.size(f.minus(f.scaled(f.times(mean[x], mean[y]), 2.0), product))
+        number, (far_x, far_y) = joint.alone(COUNT), (float(self.sides[s].reach) for s in (x, y))
+        off_x, off_y = (
+            self.halves[x] + far_x * self.halves[COUNT],
+            self.halves[y] + far_y * self.halves[COUNT],
+        )
+        more = joint.alone(x) * off_y + joint.alone(y) * off_x + number * (far_x * off_y + far_y * off_x)
+        both = off_x * off_y
+        crossed = f.plus(duck.double(more + both), f.over(duck.double(number * both), self.count))
+        above = f.plus(joint.reach(sizes), f.over(crossed, self.count))
+        left = f.minus(self.count, duck.double(number))
+        half = duck.case(
+            [(nodes.Binary(">", left, duck.double(0.0)), f.over(above, left))], duck.double(widest)
+        )
+        limits = (0.0, widest) if x == y else (-self._most, self._most)
+        return f.clipped((f.minus(value, half), f.plus(value, half)), *limits)
 
     def deviation(self, weights: Mapping[str, nodes.Expr], sd: Mapping[str, float]) -> nodes.Expr:
         """The noise's standard deviation, to first order, of what changes by ``weights`` with each moment.

@@ -11,14 +11,17 @@ from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.model import Error, Measure, Noise
-from dpproxy.aggregates.moments import COUNT, Moments
+from dpproxy.aggregates.moments import COUNT, Joint, Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType
+from udfs.mechanisms.linear import Linear
 
 Sides = Mapping[str, Side]
+MEANS = Fraction(1, 32)
+"""Of what an interval may miss, the share of the intervals of means, on which it hardly depends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Function:
     limits: Callable[[Sides], tuple[float, float]]
     unit: Callable[[Sides], Fraction]
     formula: Callable[[Mapping[str, float]], str]
+    seconds: int = 0
+    """How many variances and covariances its interval is made of, where it is made of nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +57,12 @@ class Statistic:
     def measures(self) -> tuple[Measure, ...]:
         return tuple(self.named[part] for part in self.function.parts)
 
-    def _moments(self, columns: Sequence[nodes.Expr], halves: Sequence[int] = ()) -> Moments:
+    def _moments(
+        self, columns: Sequence[nodes.Expr], halves: Sequence[int] = (), joint: Joint | None = None
+    ) -> Moments:
         parts = self.function.parts
         return Moments(
-            dict(zip(parts, columns, strict=True)), self.sides, dict(zip(parts, halves, strict=False))
+            dict(zip(parts, columns, strict=True)), self.sides, dict(zip(parts, halves, strict=False)), joint
         )
 
     def _shown(self, value: nodes.Expr) -> nodes.Expr:
@@ -83,8 +90,16 @@ class Statistic:
     def interval(
         self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
     ) -> tuple[nodes.Expr, nodes.Expr]:
-        """All sums lie in their intervals together; interval arithmetic holds every value they can make."""
-        low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence)))
+        """All sums lie in their intervals together; interval arithmetic holds every value they can make.
+
+        Where the joint law of the noise bounds variances and covariances, little is left for the sums by themselves.
+        """
+        joint, linear = None, Linear.of(noise.draws, confidence) if self.function.seconds else None
+        if linear is not None:
+            missed = (1 - confidence) * (1 - MEANS) / self.function.seconds
+            joint = Joint(self.function.parts, linear, 1 - missed)
+            confidence = 1 - (1 - confidence) * MEANS
+        low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence), joint))
         return self._shown(low), self._shown(high)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:

@@ -78,6 +78,12 @@ class Sum:
         steps = steps_to_value(self._steps(columns), self.argument.unit)
         return Typed(steps, self.type, None, nullable=False)
 
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """What the value changes by with each measure."""
+        unit = float(self.argument.unit)
+        return (unit, unit * float(self.argument.centre)) if self.derived else (unit,)
+
     def _sd(self, noise: Noise) -> float:
         weights = (1, abs(self.argument.centre)) if self.derived else (1,)
         steps = math.sqrt(sum((w * s) ** 2 for w, s in zip(weights, noise.sd, strict=True)))

@@ -31,7 +31,7 @@ def _sample(moments: Moments) -> nodes.Expr:
 
 
 def _samples(moments: Moments) -> f.Interval:
-    return f.multiple(moments.variances(X), moments.corrections)
+    return f.stretched(moments.variances(X), moments.corrections)
 
 
 def _one(_: Moments) -> Mapping[str, nodes.Expr]:
@@ -70,16 +70,16 @@ def _about_root(errors: Mapping[str, float]) -> str:
 
 VAR_POP = Function(
     _PARTS, lambda m: m.variance(X), lambda m: m.variances(X), _one,
-    lambda s: (0.0, s[X].radius ** 2), _squared, _about,
+    lambda s: (0.0, s[X].radius ** 2), _squared, _about, 1,
 )  # fmt: skip
 VAR_SAMP = Function(
-    _PARTS, _sample, _samples, _corrected, lambda s: (0.0, 2 * s[X].radius ** 2), _squared, _about
+    _PARTS, _sample, _samples, _corrected, lambda s: (0.0, 2 * s[X].radius ** 2), _squared, _about, 1
 )
 STDDEV_POP = Function(
     _PARTS, lambda m: f.root(m.variance(X)), lambda m: f.roots(m.variances(X)), _root_pop,
-    lambda s: (0.0, s[X].radius), _plain, _about_root,
+    lambda s: (0.0, s[X].radius), _plain, _about_root, 1,
 )  # fmt: skip
 STDDEV_SAMP = Function(
     _PARTS, lambda m: f.root(_sample(m)), lambda m: f.roots(_samples(m)), _root_sample,
-    lambda s: (0.0, 2**0.5 * s[X].radius), _plain, _about_root,
+    lambda s: (0.0, 2**0.5 * s[X].radius), _plain, _about_root, 1,
 )  # fmt: skip

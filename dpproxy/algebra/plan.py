@@ -14,6 +14,7 @@ from dpproxy.values.pgtypes import Column, SqlType
 from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
 from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.mechanisms.combination import Combination
+from udfs.mechanisms.linear import Linear
 from udfs.privacy import Loss
 
 
@@ -145,28 +146,40 @@ class Possible:
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """The half-widths of a sum of distances from a ``middle`` and of their number, which make an average together.
+    """What a sum of distances from a ``middle`` and their number are off, which make an average together.
 
     ``farthest`` is the most that a value's distance can be. Let S and n be released, d = S / n their quotient, and
-    S' = d' n' the same before noise. Then n (d - d') = (S - S') + d' (n' - n), so that
-    |d - d'| <= (total + |d'| count) / n. With |d'| <= farthest that is one bound; with |d'| <= |d| + |d - d'|, where n
-    is above ``count``, it is another: |d - d'| <= (total + |d| count) / (n - count). Both hold where n is taken as 1
-    for less, as the average does, and of a d that is kept within the bounds of d', which is between d and d'. Both are
-    no farther than ``farthest`` from the middle, which is a third bound.
+    S' = d' n' the same before noise. Then n (d - d') = (S - S') + d' (n' - n), so that abs(d - d') n <= above(d').
+    With abs(d') <= farthest that is one bound; with above(d') <= above(d) + abs(d - d') count, where n is above
+    ``count``, it is another: abs(d - d') <= above(d) / (n - count). Both hold where n is taken as 1 for less, as the
+    average does, and of a d that is kept within the bounds of d', which is between d and d'. Both are no farther than
+    ``farthest`` from the middle, which is a third bound.
+
+    ``above`` is by half-widths ``total`` and ``count`` that hold together or, where there is a ``linear`` law, by that
+    of S and n with the weights ``unit`` and d; ``count`` then is that of n with the weight 1.
     """
 
     total: float
     count: float
     middle: float
     farthest: float
+    linear: Linear | None = None
+    unit: float = 1.0
+    confidence: Fraction = Fraction(0)
+
+    def above(self, distance: float) -> float:
+        """What the sum is off together with the number, times a distance."""
+        if self.linear is None:
+            return self.total + distance * self.count
+        return self.linear.reach((self.unit, distance), self.confidence)
 
     def half_width(self, value: float, number: float) -> float:
         """Of an average that is shown as ``value``, from a released ``number``."""
         number, distance = max(1.0, number), abs(value - self.middle)
-        most = min((self.total + self.farthest * self.count) / number, distance + self.farthest)
+        most = min(self.above(self.farthest) / number, distance + self.farthest)
         if number <= self.count:
             return most
-        return min(most, (self.total + distance * self.count) / (number - self.count))
+        return min(most, self.above(distance) / (number - self.count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +378,8 @@ class Part:
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
     selection: Selection | None = None
     """Decides which groups are shown, where keys are not public: by the last column of the exact stage."""
+    histogram: tuple[int, int] | None = None
+    """Of order statistics: the cells of a group's, and in how many draws each of them is."""
     concentrated: bool = False
     """Its loss is bounded as rho alone: it is several draws whose squares add up to it."""
     blocks: tuple[str, ...] = ()

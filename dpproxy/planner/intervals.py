@@ -1,12 +1,14 @@
 """How far what is written over released values may be off: sums, differences, products, quotients, rounding.
 
-All aggregate calls of an expression are within their half-widths together (union bound over the calls). Each rule below
-takes operands that are within their distances to a distance of the result, so that by induction the expression is
-within its own of the value that it has before noise, with the probability with which the calls are.
+Sums of calls with weights and quotients of these are blocks, bounded by the law of one draw (``forms``). The blocks
+and the other aggregate calls of an expression are within their bounds together (union bound). Each rule below takes
+operands that are within their distances to a distance of the result, so that by induction the expression is within
+its own of the value that it has before noise, with the probability with which blocks and calls are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 from sqlglot import exp
 
@@ -18,10 +20,10 @@ from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.prior import Refined
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import MeanError
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.typed import as_double
+from dpproxy.planner.forms import Block, block
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
 from udfs.mechanisms.averaged import widest
@@ -44,17 +46,47 @@ def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Dist
 
     None where the expression has a part that no rule is for.
     """
-    own = _uses(node, scope.calls)
-    if not own or sum(1 for _ in node.find_all(exp.Mul, exp.Div)) > MOST_FACTORS:
+    calls = scope.calls
+    if not calls_in(node, calls) or sum(1 for _ in node.find_all(exp.Mul, exp.Div)) > MOST_FACTORS:
         return None
-    return _Distances(scope, 1 - (1 - confidence) / own).of(node)
+    own, blocks = _uses(node, scope, confidence)
+    return _Distances(scope, 1 - (1 - confidence) / own, blocks).of(node)
 
 
-def _uses(node: exp.Expr, calls: Mapping[exp.Expr, Call]) -> int:
-    """How many half-widths an expression takes: of its calls, and of those of other rows in window functions."""
-    ends = list(node.walk(prune=lambda n: n in calls or type(n) is exp.Window))
-    windows = {n for n in ends if type(n) is exp.Window}
-    return len({n for n in ends if n in calls}) + sum(len(calls_in(n, calls)) for n in windows)
+def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[int, Mapping[exp.Expr, Block]]:
+    """How many bounds an expression takes: of its blocks, its other calls, and those of other rows in windows."""
+    calls, blocks = scope.calls, dict[exp.Expr, Block]()
+    alone, windows = set[exp.Expr](), set[exp.Expr]()
+
+    def is_end(one: exp.Expr) -> bool:
+        if one in calls:
+            alone.add(one)
+        elif type(one) is exp.Window:
+            windows.add(one)
+        elif (
+            calls_in(one, calls)
+            and (found := block(one, scope, confidence, partial(_step, scope))) is not None
+        ):
+            blocks[one] = found
+        return one in calls or one in windows or one in blocks
+
+    for _ in node.walk(prune=is_end):
+        pass
+    return len(blocks) + len(alone) + sum(len(calls_in(n, calls)) for n in windows), blocks
+
+
+def _step(scope: ReleasedScope, node: exp.Expr) -> float | None:
+    """The most that a cast between numbers or rounding adds to a distance: each value moves by half a step."""
+    if type(node) is exp.Round:
+        digits = node.args.get("decimals")
+        places = 0 if digits is None else compile_expression(digits, scope.scope()).constant
+        known = isinstance(places, int | Fraction) and -_MOST_PLACES <= places <= _MOST_PLACES
+        return 10.0 ** -int(places) if known else None  # type: ignore[arg-type]
+    kind = compile_expression(node, scope.scope()).type
+    if kind.oid not in _NUMBERS:
+        return None
+    scale = 0 if kind.oid in INTEGERS else kind.scale if kind.oid == NUMERIC.oid else None
+    return 0.0 if scale is None else 10.0**-scale
 
 
 def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.Interval | None:
@@ -70,17 +102,20 @@ def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.In
 
 
 class _Distances:
-    """The rules; ``confidence`` is that of each call."""
+    """The rules; ``confidence`` is that of each block and of each other call."""
 
-    def __init__(self, scope: ReleasedScope, confidence: Fraction) -> None:
+    def __init__(self, scope: ReleasedScope, confidence: Fraction, blocks: Mapping[exp.Expr, Block]) -> None:
         self._scope = scope
         self._confidence = confidence
+        self._blocks = blocks
 
     def of(self, node: exp.Expr) -> Distance | None:
         """The distance of an expression, None where it has no rule."""
         call = self._scope.calls.get(node)
         if call is not None:
             return self._call(call)
+        if node in self._blocks:
+            return self._blocks[node].distance(self._scope, self._confidence)
         rule = _RULES.get(type(node))
         if rule is not None:
             return rule(self, node)
@@ -90,7 +125,7 @@ class _Distances:
         if isinstance(call.aggregate, Posterior):
             return None  # its interval is the draw's, around which it need not be
         if isinstance(call.aggregate, Average):
-            return _of_mean(call.aggregate.mean_error(call.noise, self._confidence), call)
+            return call.aggregate.distance(call.columns, call.noise, self._confidence)
         return call.aggregate.error(call.noise, self._confidence).half_width
 
     def _size(self, node: exp.Expr) -> Distance | None:
@@ -139,26 +174,9 @@ class _Distances:
         return _plus(found, 1.0) if whole else found
 
     def rounded(self, node: exp.Expr) -> Distance | None:
-        """Both values are moved by half a step at most."""
-        digits = node.args.get("decimals")
-        places = 0 if digits is None else compile_expression(digits, self._scope.scope()).constant
-        found = self.of(node.this)
-        if (
-            found is None
-            or not isinstance(places, int | Fraction)
-            or not -_MOST_PLACES <= places <= _MOST_PLACES
-        ):
-            return None
-        return _plus(found, 10.0 ** -int(places))
-
-    def cast(self, node: exp.Expr) -> Distance | None:
-        """Casts between numbers; to a whole number, and to a numeric of few digits, they round."""
-        found = self.of(node.this)
-        kind = compile_expression(node, self._scope.scope()).type
-        if found is None or kind.oid not in _NUMBERS:
-            return None
-        scale = 0 if kind.oid in INTEGERS else kind.scale if kind.oid == NUMERIC.oid else None
-        return found if scale is None else _plus(found, 10.0**-scale)
+        """Of what is rounded or cast to a number, and what that adds."""
+        found, step = self.of(node.this), _step(self._scope, node)
+        return None if found is None or step is None else _plus(found, step)
 
     def otherwise(self, node: exp.Expr) -> Distance | None:
         """COALESCE(x, constants): x where it is there; not of a quotient, which is none where it divides by zero."""
@@ -223,18 +241,6 @@ class _Distances:
         return None if calls_in(node.expression, self._scope.calls) else self.of(node.this)
 
 
-def _of_mean(error: MeanError, call: Call) -> nodes.Expr:
-    """``MeanError.half_width`` as SQL."""
-    number = f.greatest(duck.cast(call.columns[1], "DOUBLE"), duck.double(1.0))
-    most = f.over(duck.double(error.total + error.farthest * error.count), number)
-    distance = f.size(f.minus(as_double(call.aggregate.value(call.columns)), duck.double(error.middle)))
-    near = f.plus(duck.double(error.total), f.scaled(distance, error.count))
-    is_many = nodes.Binary(">", number, duck.double(error.count))
-    left = f.minus(number, duck.double(error.count))
-    apart = f.plus(distance, duck.double(error.farthest))
-    return f.least(most, apart, duck.case([(is_many, f.over(near, left))], None))  # LEAST passes over NULL
-
-
 def _sql(one: Distance) -> nodes.Expr:
     return duck.double(one) if isinstance(one, float) else one
 
@@ -269,7 +275,7 @@ _RULES: dict[type[exp.Expr], Callable[[_Distances, exp.Expr], Distance | None]] 
     exp.Mul: _Distances.product,
     exp.Div: _Distances.quotient,
     exp.Round: _Distances.rounded,
-    exp.Cast: _Distances.cast,
+    exp.Cast: _Distances.rounded,
     exp.Coalesce: _Distances.otherwise,
     exp.Nullif: _Distances.unless,
     exp.Window: _Distances.window,

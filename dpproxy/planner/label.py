@@ -9,7 +9,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.grouping import Keys
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.relation import Rows
+from dpproxy.planner.relation import EARLIER, Rows
 
 UNITS = frozenset(
     "decade year quarter month week day hour minute second epoch dow doy isodow isoyear".split()  # noqa: SIM905 - a table
@@ -27,7 +27,9 @@ def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Plan
     spoken = {s.alias.lower(): f"{s.table}." for s in rows.scans if len(rows.scans) > 1 and s.table in known}
     calls = ", ".join(_words(duck.words(n).lower(), spoken) for n in aggregates)
     names = ", ".join(_words(k.name, spoken) for k in keys.listed)
-    tables = ", ".join(dict.fromkeys(name if name in known else OTHER for name in rows.sources))
+    tables = ", ".join(
+        dict.fromkeys(name if name in known or name is EARLIER else OTHER for name in rows.sources)
+    )
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {tables}"
 
 

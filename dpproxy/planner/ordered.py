@@ -190,6 +190,10 @@ class Draws:
                 loss=self.planning.share(),
                 factor=self.rows.most,
                 inputs=self.planning.inputs_of(exact.parameters),
+                histogram=(
+                    statistic.last + 1,
+                    sum(m.levels if isinstance(m, Quantiles) else 1 for m in mechanisms),
+                ),
                 concentrated=is_rho,
                 vacuous=vacuous,
             )

@@ -17,6 +17,10 @@ Inner = Callable[[exp.Expr, "Rows"], Typed | None]
 """Compiles IN, EXISTS and scalar subqueries of an expression over rows; None for other nodes."""
 
 
+EARLIER = "an earlier stage"
+"""The source of what the statement itself released before, where its name is the analyst's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """What the next stage knows of a released relation: its query, and of its rows the number and what is unique."""
@@ -110,7 +114,8 @@ class Rows:
     @property
     def sources(self) -> tuple[str, ...]:
         """The names of the tables that the rows are from."""
-        return tuple(dict.fromkeys(name for s in self.scans for name in s.inner or (s.table,)))
+        own = ((s.inner or ((s.table,) if s.stage is None else (EARLIER,))) for s in self.scans)
+        return tuple(dict.fromkeys(name for names in own for name in names))
 
     def scope(self, parameters: Parameters) -> Scope:
         """The leaves for the expression compiler."""

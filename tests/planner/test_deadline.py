@@ -10,7 +10,7 @@ import pytest
 from dpproxy.algebra import nodes, printing
 from dpproxy.analysis.work import CALL, row_work
 from dpproxy.planner.access import LONGEST_WORK, Context
-from dpproxy.planner.deadline import BOUNDED, DRAWN, JOINED, PLAIN
+from dpproxy.planner.deadline import BOUNDED, CELL, DRAWN, JOINED, PLAIN, RANKED, RANKED_GROUP
 from dpproxy.values.errors import TooComplex
 from tests.golden.world import Row, World, build, plan_of
 
@@ -58,6 +58,23 @@ def test_without_sizes_only_the_worst_person_and_the_draws_count(unsized: World)
     assert (round(plan.deadline * 1e9), plan.sized) == (worst + DRAWN, False)
     half = build([*DDL, SIZES[1]])
     assert not plan_of(half, "SELECT count(*) FROM visits v JOIN people p ON v.person = p.id").sized
+
+
+def test_order_statistics_take_what_their_histograms_do(sized: World, unsized: World):
+    """One draw of ten cells, or three with its bounds; without declared sizes there is no row in any."""
+    sql = "SELECT median(age) FROM people"
+    alone, bounded = (
+        plan_of(world, sql, more).deadline - plan_of(world, "SELECT count(*) FROM people", more).deadline
+        for world, more in ((unsized, {}), (unsized, {"dp.intervals": "columns"}))
+    )
+    assert RANKED < alone * 1e9 < 2 * RANKED
+    assert 3 * RANKED < bounded * 1e9 < 4 * RANKED
+    [part] = plan_of(sized, sql, {"dp.intervals": "columns"}).parts
+    assert part.histogram is not None
+    cells, draws = part.histogram
+    assert (cells, draws) == (10, 3)
+    more = plan_of(sized, sql, {"dp.intervals": "columns"}).deadline - plan_of(sized, sql).deadline
+    assert more * 1e9 == pytest.approx(2 * (RANKED + RANKED_GROUP + cells * CELL))
 
 
 def test_declared_rows_count_once_for_each_release(sized: World, unsized: World):

@@ -42,3 +42,11 @@ def test_texts_and_made_up_names_are_left_out(world: World, sql: str, words: str
 def test_the_unit_is_told_with_the_most_that_is_read_of_one(world: World):
     assert plan_of(world, "SELECT count(*) FROM people").unit == "one id of people, at most 1 row"
     assert plan_of(world, "SELECT count(*) FROM visits").unit == "one patient of visits, at most 6 rows"
+
+
+def test_what_an_earlier_stage_released_is_named_as_that(clinic: World):
+    top = "SELECT ward FROM visits GROUP BY ward HAVING count(*) > 1"
+    sql = f"SELECT v.ward, count(*) FROM visits v JOIN ({top}) AS anybody ON anybody.ward = v.ward GROUP BY v.ward"
+    plan = plan_of(clinic, sql)
+    assert "count(*) by ward on visits, an earlier stage" in plan.label
+    assert "anybody" not in plan.label
