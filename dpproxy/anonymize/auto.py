@@ -42,6 +42,7 @@ class Auto:
         # Whether an option is wrong must not depend on which method is chosen.
         price.delta(request)
         dp_marginals.weights(request)
+        dp_marginals.widths(request, request.attributes)
         method, own = _chosen(request, total)
         shared = {name: value for name, value in request.options.items() if name in method.options}
         build = method.check(replace(request, options={**shared, **own}))

@@ -6,13 +6,13 @@ number of their combinations, which is what wide tables need. After McKenna, Mik
 contest", 2021. Proof: ``dp_marginals.md``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
 from math import isqrt
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,17 @@ from dpproxy.anonymize import boxes, forest, grids, options, price
 from dpproxy.anonymize.boxes import Line
 from dpproxy.anonymize.forest import Pair
 from dpproxy.anonymize.grids import Grid
-from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
+from dpproxy.anonymize.model import (
+    Anonymized,
+    Attribute,
+    Build,
+    Interval,
+    InvalidOption,
+    Progress,
+    Request,
+    Table,
+)
+from dpproxy.anonymize.together import Merge
 from udfs.conversion import within
 from udfs.mechanisms import Exponential, Gaussian, Laplace
 from udfs.privacy import LEAST_NANO, NANO, Loss
@@ -29,6 +39,9 @@ from udfs.randomness import Words
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
+Choice = tuple[Pair, bool]
+"""A pair, and whether it is counted in wider bins."""
 
 COUNTING: Final = Fraction(1, 20)
 SINGLE: Final = Fraction(1, 4)
@@ -44,8 +57,12 @@ _ROWS: Final = 350
 """There may be more pairs than a tree has as long as the noise of each is less than one in so many rows."""
 _SAMPLE: Final = 1 << 16
 """Rows of the forest that are weighted until they follow the other pairs as well."""
+_MOST_DECLARED: Final = 4096
+"""The most bins of a declared width."""
 _LEAST_BINS: Final = 2
 _MOST_BINS: Final = 32
+_SURE: Final = 3
+"""Standard deviations of noise above which there are taken to be rows with NULL."""
 _PAYS: Final = 0.5
 """A pair is worth measuring if it is farther from independence than this part of its noise."""
 
@@ -78,8 +95,13 @@ class Plan:
     """What was asked, checked."""
 
     lines: tuple[Line, ...]
+    nulls: tuple[int | None, ...]
+    """Of each attribute the number that stands for NULL, if it has one."""
+    widths: tuple[int | None, ...]
+    """Of each attribute the width of its bins, if it is declared."""
     weights: Mapping[Pair, int]
     purse: Purse
+    merge: Merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +111,16 @@ class Single:
     Attributes:
         counts: of each cell of ``grid``; ``variances`` of their noise.
         bins: the bin of each cell; pairs are measured in bins.
+        wider: of each bin, that in which pairs are measured for which bins are too many.
     """
 
     grid: Grid
     counts: Floats
     variances: Floats
     bins: Integers
+    wider: Integers
+    empty: bool
+    """Whether NULL is left out, which is not told apart from noise."""
 
     @property
     def number(self) -> int:
@@ -113,6 +139,10 @@ class Single:
         result: Floats = own * np.where(self.binned()[self.bins] > 0, self.counts, 1.0)
         return result
 
+    def level(self, *, wide: bool) -> Integers:
+        """For each bin the one that it is counted in."""
+        return self.wider if wide else np.arange(self.number)
+
 
 @dataclass(frozen=True, slots=True)
 class DpMarginals:
@@ -123,23 +153,27 @@ class DpMarginals:
     options: ClassVar[Mapping[str, str]] = {
         "epsilon": price.EPSILON_HELP,
         "delta": "0 (Laplace noise, the default), or that of Gaussian noise, which is used if it is less",
+        "bins": "widths of bins of numbers, as in ('age 10', 'cost 500'); others follow from the rows that are counted",
         "workload": "columns, or statements, whose pairs of columns matter more than others",
     }
 
     def check(self, request: Request) -> Build:
         """Validate and price. Errors: InvalidOption."""
         options.only(request, self.options)
-        number = price.attributes(request)
         total, delta = price.epsilon(request), price.delta(request)
-        named = weights(request)
+        merge = Merge.of(request.together, price.attributes(request))
+        named, number = merge.weights(weights(request)), len(merge.parts)
         purse = _purse(total, delta, number)
+        attributes = merge.attributes(request.attributes)
+        lines, nulls = boxes.lines(attributes, scaled=True), tuple(map(_null, attributes))
         paid = delta if purse.concentrated else Fraction(0)
         also = f", delta {price.shown(paid)}" if paid else ""
         return Build(
             guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
             loss=total,
             delta=paid,
-            make=partial(_make, Plan(boxes.lines(request.attributes, scaled=True), named, purse)),
+            make=partial(_make, Plan(lines, nulls, widths(request, attributes), named, purse, merge)),
+            nulls=True,
             columns=tuple(a.name for a in request.attributes),
         )
 
@@ -167,6 +201,22 @@ def weights(request: Request) -> dict[Pair, int]:
     }
 
 
+def widths(request: Request, attributes: Sequence[Attribute]) -> tuple[int | None, ...]:
+    """The option ``bins``: of each attribute the width of its bins in steps of its domain. Errors: InvalidOption."""
+    given = request.options.get("bins", ())
+    found: dict[str, int] = {}
+    for entry in (given,) if isinstance(given, str) else given if isinstance(given, tuple) else ("",):
+        name, _, width = str(entry).rpartition(" ")
+        domain = next((a.domain for a in request.attributes if a.name == name), None)
+        if not isinstance(domain, Interval) or not width.isdecimal() or int(width) < 1:
+            hint = "Each is a column of numbers or dates and a width above 0: bins = ('age 10', 'cost 500')."
+            raise InvalidOption("bins", "bins are the widths of columns", hint)
+        if domain.width // int(width) >= _MOST_DECLARED:
+            raise InvalidOption("bins", f"{name} has more than {_MOST_DECLARED} bins of this width")
+        found[name] = int(width)
+    return tuple(found.get(a.name) for a in attributes)
+
+
 def _purse(total: Loss, delta: Fraction, attributes: int) -> Purse:
     """Concentrated if a delta is given and noise for single attributes is less then; public facts decide.
 
@@ -186,45 +236,55 @@ def _purse(total: Loss, delta: Fraction, attributes: int) -> Purse:
     return min(pure, concentrated, key=lambda purse: purse.noise(1, single).noise_sd()[0])
 
 
-def _make(plan: Plan, rows: Table, words: Words, progress: Progress) -> Anonymized:
+def _make(plan: Plan, given: Table, words: Words, progress: Progress) -> Anonymized:
+    rows = plan.merge.merged(given)
     total = max(len(rows) + int(plan.purse.noise(1, COUNTING).draw(1, words)[0, 0]), 0)
-    positions = [line.positions(rows[:, place]) for place, line in enumerate(plan.lines)]
-    singles = [
-        _single(plan, line, found, total, words) for line, found in zip(plan.lines, positions, strict=True)
+    positions = [
+        line.positions(rows[:, place])
+        if null is None
+        else np.where(rows[:, place] >= null, line.last + 1, line.positions(rows[:, place]))
+        for place, (line, null) in enumerate(zip(plan.lines, plan.nulls, strict=True))
     ]
+    singles = [_single(plan, place, found, total, words) for place, found in enumerate(positions)]
     progress(0.2)
     tilts = _tilts(plan, singles, positions, words)
     binned = [one.bins[one.grid.places(found)] for one, found in zip(singles, positions, strict=True)]
-    pairs = _chosen(plan, singles, binned, total, words)
+    chosen = _chosen(plan, singles, binned, total, words)
     progress(0.5)
-    law = _pairs(plan, len(pairs))
-    noisy = {pair: _counted(singles, binned, pair, law, words) for pair in pairs}
+    law = _pairs(plan, len(chosen))
+    noisy = {
+        (pair, wide): table + law.draw(table.size, words)[:, 0].reshape(table.shape)
+        for pair, wide in chosen
+        for table in [_folded(singles, (pair, wide), _exact(singles, binned, pair))]
+    }
     variance = _variance(law)
     margins = [_margin(singles, place, noisy, variance, total) for place in range(len(singles))]
     joint = {
-        (a, b): forest.agreeing(found, margins[a], margins[b], variance) for (a, b), found in noisy.items()
+        (a, b): forest.spread(
+            found,
+            margins[a],
+            margins[b],
+            (singles[a].level(wide=wide), singles[b].level(wide=wide)),
+            variance,
+        )
+        for ((a, b), wide), found in noisy.items()
     }
     progress(0.7)
-    made = _rows(singles, tilts, margins, joint, total, words)
+    made = _rows(plan, singles, tilts, _bins(margins, joint, total, words), words)
     progress(1.0)
-    return Anonymized(made)
+    return Anonymized(plan.merge.apart(made))
 
 
 def _rows(
-    singles: list[Single],
-    tilts: list[Floats],
-    margins: list[Floats],
-    joint: Mapping[Pair, Floats],
-    total: int,
-    words: Words,
+    plan: Plan, singles: list[Single], tilts: list[Floats], bins: Mapping[int, Integers], words: Words
 ) -> Table:
-    """Rows that follow the model: bins, then cells in bins, then values in cells."""
-    made = np.empty((total, len(singles)), dtype=np.int64)
-    bins = _bins(margins, joint, total, words)
+    """Rows that have these bins: cells in bins, then values in cells."""
+    made = np.empty((bins[0].size, len(singles)), dtype=np.int64)
     for place, one in enumerate(singles):
         cells = forest.drawn(bins[place], one.inside(), words)
         even = forest.shares(cells, one.grid.cells, words)
-        made[:, place] = one.grid.values(cells, forest.tilted(even, tilts[place][cells]))
+        values, null = one.grid.values(cells, forest.tilted(even, tilts[place][cells])), plan.nulls[place]
+        made[:, place] = values if null is None else np.where(cells == one.grid.cells - 1, null, values)
     return made
 
 
@@ -250,18 +310,31 @@ def _bins(
     return {place: found[rows] for place, found in bins.items()}
 
 
-def _single(plan: Plan, line: Line, positions: Integers, total: int, words: Words) -> Single:
-    law = plan.purse.noise(1, SINGLE / len(plan.lines))
-    grid = Grid.of(line, int(np.clip(total / (_CLEAR * law.noise_sd()[0]), 4, grids.MOST_CELLS)))
+def _null(attribute: Attribute) -> int | None:
+    domain = attribute.domain
+    return domain.high + 1 if attribute.null and isinstance(domain, Interval) else None
+
+
+def _single(plan: Plan, place: int, positions: Integers, total: int, words: Words) -> Single:
+    law, null = plan.purse.noise(1, SINGLE / len(plan.lines)), plan.nulls[place] is not None
+    deviation, width = law.noise_sd()[0], plan.widths[place]
+    most = int(np.clip(total / (_CLEAR * deviation), 4, grids.MOST_CELLS))
+    grid = Grid.of(plan.lines[place], most, null=null, width=width)
     noisy = grid.counts(positions) + law.draw(grid.cells, words)[:, 0]
     number = _most_bins(plan, total)
-    every = np.arange(grid.cells)
-    pieces = forest.pieces(noisy, _variance(law), total / number) if grid.ordered else every
+    alike: Callable[..., Integers] = partial(forest.pieces, variance=_variance(law), most=total / number)
+    follow = grid.ordered and width is None
+    pieces = (
+        grids.beside_null(alike, noisy.astype(np.float64), null=null) if follow else np.arange(grid.cells)
+    )
     merged = grid.merged(pieces)
-    counts = forest.settled(np.bincount(pieces, noisy), float(total))
+    empty = bool(null and noisy[-1] < _SURE * deviation)
+    counts = forest.settled(np.bincount(pieces, noisy), float(total), empty=empty)
     variances = np.bincount(pieces).astype(np.float64) * _variance(law)
-    bins = grids.bins(counts, number, ordered=grid.ordered)
-    return Single(merged, counts, variances, bins)
+    binned = partial(grids.bins, most=max(number - null, 2), ordered=grid.ordered, depths=grid.depths)
+    bins = grids.beside_null(binned, counts, null=null)
+    wider = grids.wider(np.bincount(bins, counts).astype(np.float64), grid)
+    return Single(merged, counts, variances, bins, wider, empty)
 
 
 def _variance(law: Laplace | Gaussian) -> float:
@@ -303,61 +376,66 @@ def _rounds(plan: Plan, total: int) -> int:
 
 def _chosen(
     plan: Plan, singles: list[Single], binned: list[Integers], total: int, words: Words
-) -> list[Pair]:
+) -> list[Choice]:
     """Choose pairs until there are enough, or the choice is to stop."""
     rounds = _rounds(plan, total)
     if rounds < 1:
         return []
     distances = _distances(singles, binned, total)
     law = plan.purse.choice(2 * max(plan.weights.values()), CHOOSING / rounds)
-    chosen: list[Pair] = []
+    chosen: list[Choice] = []
     for _ in range(rounds):
         price = _PAYS * _pairs(plan, len(chosen) + 1).noise_sd()[0]
-        left = [pair for pair in distances if pair not in chosen]
-        found = law.choose(
-            [*(_score(plan, singles, pair, distances[pair], price) for pair in left), 0], words
-        )
+        taken = {pair for pair, _ in chosen}
+        left = [choice for choice in distances if choice[0] not in taken]
+        scores = (_score(plan, singles, choice, distances[choice], price) for choice in left)
+        found = law.choose([*scores, 0], words)
         if found == len(left):
             break
         chosen.append(left[found])
     return chosen
 
 
-def _score(plan: Plan, singles: list[Single], pair: Pair, distance: int, price: float) -> int:
+def _score(plan: Plan, singles: list[Single], choice: Choice, distance: int, price: float) -> int:
     """What the pair tells, in rows, less what is public: the price of its noise."""
-    a, b = pair
-    costs = int(price * singles[a].number * singles[b].number)
-    return plan.weights[pair] * (distance - costs)
+    pair, wide = choice
+    rows, columns = (int(singles[place].level(wide=wide).max()) + 1 for place in pair)
+    return plan.weights[pair] * (distance - int(price * rows * columns))
 
 
-def _distances(singles: list[Single], binned: list[Integers], total: int) -> dict[Pair, int]:
-    """How far each pair is from independence, in rows; exact."""
+def _distances(singles: list[Single], binned: list[Integers], total: int) -> dict[Choice, int]:
+    """How far each pair is from independence, in rows; exact. In bins, and in wider ones where there are less."""
     found = {}
-    for a, b in combinations(range(len(singles)), 2):
-        shape = (singles[a].number, singles[b].number)
-        expected = np.outer(singles[a].binned(), singles[b].binned()) / max(total, 1)
-        apart = np.abs(grids.pair(binned[a], binned[b], shape) - np.rint(expected).astype(np.int64))
-        found[a, b] = int(apart.sum())
+    for pair in combinations(range(len(singles)), 2):
+        exact = _exact(singles, binned, pair)
+        expected = np.outer(*(singles[place].binned() for place in pair)) / max(total, 1)
+        for wide in (False, True):
+            apart = [_folded(singles, (pair, wide), table) for table in (exact, expected)]
+            if not wide or apart[0].size < exact.size:
+                found[pair, wide] = int(np.abs(apart[0] - np.rint(apart[1]).astype(np.int64)).sum())
     return found
 
 
-def _counted(
-    singles: list[Single], binned: list[Integers], pair: Pair, law: Laplace | Gaussian, words: Words
-) -> Integers:
+def _exact(singles: list[Single], binned: list[Integers], pair: Pair) -> Integers:
     a, b = pair
-    exact = grids.pair(binned[a], binned[b], (singles[a].number, singles[b].number))
-    return exact + law.draw(exact.size, words)[:, 0].reshape(exact.shape)
+    return grids.pair(binned[a], binned[b], (singles[a].number, singles[b].number))
+
+
+def _folded(singles: list[Single], choice: Choice, table: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """A table of a pair's bins, in the bins of the choice."""
+    (a, b), wide = choice
+    return grids.folded(table, singles[a].level(wide=wide), singles[b].level(wide=wide))
 
 
 def _margin(
-    singles: list[Single], place: int, noisy: Mapping[Pair, Integers], variance: float, total: int
+    singles: list[Single], place: int, noisy: Mapping[Choice, Integers], variance: float, total: int
 ) -> Floats:
     """The count of each bin of an attribute, by its own cells and by its pairs, each as far as it is exact."""
     one = singles[place]
     found = [(one.binned(), np.bincount(one.bins, one.variances).astype(np.float64))]
-    for pair, counts in noisy.items():
-        if place in pair:
+    for (pair, wide), counts in noisy.items():
+        if place in pair and not wide:
             axis = 1 - pair.index(place)
             sums = counts.sum(axis=axis).astype(np.float64)
             found.append((sums, np.full(one.number, variance * counts.shape[axis])))
-    return forest.settled(forest.combined(found), float(total))
+    return forest.settled(forest.combined(found), float(total), empty=one.empty)

@@ -27,7 +27,7 @@ _SPREAD: Final = 1 / 3
 """The variance of a uniform offset, in squared half sides."""
 
 
-def pieces(noisy: Integers, variance: float, most: float) -> Integers:
+def pieces(noisy: Integers | Floats, variance: float, most: float) -> Integers:
     """The piece of each of ordered cells, numbers that ascend: halves are told apart if they differ by more than noise.
 
     Of all such cuts, those that leave the least unexplained, at a price for each piece; a piece of several cells has a
@@ -62,8 +62,13 @@ def combined(found: Sequence[tuple[Floats, Floats]]) -> Floats:
     return result
 
 
-def settled(noisy: Integers | Floats, total: float) -> Floats:
-    """The counts nearest to ``noisy`` that are not negative and add up to ``total``; shape (cells,)."""
+def settled(noisy: Integers | Floats, total: float, *, empty: bool = False) -> Floats:
+    """The counts nearest to ``noisy`` that are not negative and add up to ``total``; shape (cells,).
+
+    The last of them is 0 where it is known to be ``empty``.
+    """
+    if empty:
+        return np.append(settled(noisy[:-1], total), 0.0)
     values = noisy.astype(np.float64)
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, values.size + 1)
@@ -86,6 +91,26 @@ def agreeing(noisy: Integers, left: Floats, right: Floats, variance: float) -> F
         found *= _quotient(left, found.sum(axis=1))[:, None]
         found *= _quotient(right, found.sum(axis=0))
     return found
+
+
+def spread(
+    noisy: Integers, left: Floats, right: Floats, levels: tuple[Integers, Integers], variance: float
+) -> Floats:
+    """As ``agreeing``, for counts of wider bins: inside of these, two attributes are taken for independent.
+
+    ``levels`` has the wider bin of each bin of both attributes.
+    """
+    wider = [
+        np.bincount(level, margin).astype(np.float64)
+        for level, margin in zip(levels, (left, right), strict=True)
+    ]
+    found = agreeing(noisy, wider[0], wider[1], variance)
+    rows, columns = (
+        _quotient(margin, whole[level])
+        for margin, whole, level in zip((left, right), wider, levels, strict=True)
+    )
+    result: Floats = found[levels[0]][:, levels[1]] * np.outer(rows, columns)
+    return result
 
 
 def _quotient(above: Floats, below: Floats) -> Floats:

@@ -88,6 +88,16 @@ class Attribute:
     name: str
     domain: Domain
     role: Role = Role.BOTH
+    null: bool = False
+    """Whether an ``Interval`` may be NULL: the number after ``high``, for methods whose ``Build`` takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Attributes, by their places, that have no other values together than a row of ``values``: declared and public."""
+
+    places: tuple[int, ...]
+    values: tuple[tuple[int, ...], ...]
 
 
 OptionValue = int | Fraction | str | tuple[str, ...] | tuple[Fraction, ...]
@@ -101,11 +111,13 @@ class Request:
     Attributes:
         options: by lower-case name, without ``method``, ``quasi``, ``sensitive``, ``charge``.
         expected_rows: about how many rows there are, as declared; no sensitivity depends on it.
+        together: which combinations of values are possible, where that is declared.
     """
 
     attributes: tuple[Attribute, ...]
     options: Mapping[str, OptionValue]
     expected_rows: int | None = None
+    together: tuple[Together, ...] = ()
 
 
 Progress = Callable[[float], None]
@@ -174,6 +186,8 @@ class Build:
     method: str = ""
     changed: tuple[str, ...] = ()
     error: str = ""
+    nulls: bool = False
+    """Whether rows with a NULL among numbers are given to ``make``; otherwise they are left out."""
 
 
 class Method(Protocol):

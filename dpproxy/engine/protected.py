@@ -312,14 +312,14 @@ def _method(view: ProtectedView, query: ViewQuery | CubeQuery) -> tuple[Method |
         return None, dp_cube.check(query.request(own_options(view)), query.shape, query.figures)
     from dpproxy.anonymize.methods import METHODS  # noqa: PLC0415 - loaded where a view is built
 
-    return checked(view, query.columns, query.expected_rows, METHODS)
+    return checked(view, query.columns, query.expected_rows, METHODS, query.together)
 
 
 def _run_method(planned: PlannedView, exact: Exact[pa.Table], order: BuildOrder) -> tuple[Table, Anonymized]:
     """The rows and the method's result. Internal errors of the method are replaced: their text may quote a row."""
     title = planned.view.title
     try:
-        rows = places(planned.query.columns, exact)
+        rows = places(planned.query.columns, exact, nulls=planned.build.nulls)
         return rows, made(planned.build, rows, WORDS, _progress(title, order))
     except Unachievable as error:
         raise InvalidParameter(f"{title} cannot be built: {error}") from None

@@ -5,7 +5,7 @@ rows as numbers. That statement is the view's alone: nothing that analysts send 
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -18,16 +18,28 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
+from dpproxy.anonymize.model import Together
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context, find_owner
 from dpproxy.planner.answer import is_star
 from dpproxy.planner.exact import rows_sql
 from dpproxy.planner.fields import Declared, Field, Identifier
+from dpproxy.planner.keysets import MOST
 from dpproxy.planner.materialized import check_masked
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.sources import Env, Relation
-from dpproxy.policy.model import ColumnClass, Members, Policy, TablePolicy, Taxonomic
+from dpproxy.policy.model import (
+    ColumnClass,
+    Composite,
+    Domain,
+    Members,
+    Policy,
+    References,
+    Scalar,
+    TablePolicy,
+    Taxonomic,
+)
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
@@ -53,6 +65,8 @@ class ViewQuery:
     tables: tuple[str, ...]
     expected_rows: int | None
     left_out: tuple[str, ...] = ()
+    together: tuple[Together, ...] = ()
+    """The combinations of values that the policy declares, of columns under their own names."""
 
     @property
     def sql(self) -> str:
@@ -102,6 +116,7 @@ def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery
         tables,
         _expected(found, owner, tables, context.policy),
         left_out,
+        tuple(_together([column for column, _ in columns], found, tables, planning)),
     )
 
 
@@ -192,7 +207,8 @@ def _column(field: Field, planning: Planning) -> tuple[ViewColumn, nodes.Expr]:
         made = _listed(field)
     places, sql = made
     shown = shown_type(typed)
-    return ViewColumn(field.name, shown, places, duck.text(sql), kind), sql
+    nullable = isinstance(places, Steps) and typed.nullable
+    return ViewColumn(field.name, shown, places, duck.text(sql), kind, nullable), sql
 
 
 def shown_type(typed: Typed) -> SqlType:
@@ -262,6 +278,50 @@ def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[V
     listed = Listed(values, parents=tuple(tuple(p) for p in parents))
     column = ViewColumn(field.name, shown_type(key.typed), listed, duck.text(key.raw), field.column_class)
     return column, key.raw
+
+
+def _together(
+    columns: Sequence[ViewColumn], scan: Scan, tables: Sequence[str], planning: Planning
+) -> Iterator[Together]:
+    """What DOMAIN (a, b) REFERENCES declares of a view of one table, in places of its columns."""
+    names = [column.name for column in columns]
+    table = planning.context.policy.tables[tables[0]]
+    for composite in table.composites if len(tables) == 1 else ():
+        fields = [scan.find(name) for name in composite.columns]
+        declared = [_domain_of(table, composite, name) for name in composite.columns]
+        if not all(isinstance(f, Declared) and f.domain == d for f, d in zip(fields, declared, strict=True)):
+            continue
+        rows = planning.context.facts(duck.distinct(nodes.Table(composite.table), composite.referenced, MOST))
+        places = tuple(names.index(name) for name in composite.columns)
+        of = [_place_of(columns[place]) for place in places]
+        found = [tuple(f(value) for f, value in zip(of, row, strict=True)) for row in rows]
+        values = tuple(row for row in found if None not in row)
+        if values and len(rows) < MOST:
+            yield Together(places, values)  # type: ignore[arg-type]
+
+
+def _domain_of(table: TablePolicy, composite: Composite, name: str) -> Domain:
+    own = table.columns.get(name)
+    referenced = composite.referenced[composite.columns.index(name)]
+    return (None if own is None else own.domain) or References(composite.table, referenced)
+
+
+def _place_of(column: ViewColumn) -> Callable[[Scalar | None], int | None]:
+    """The place of a value of the referenced column; None where it has none."""
+    places = column.places
+    if isinstance(places, Listed):
+        return {value: place for place, value in enumerate(places.values)}.get
+    if isinstance(places, Moments) or places.step != 1:
+        return lambda _: None
+
+    def place(value: Scalar | None) -> int | None:
+        number = (
+            None if value is None or isinstance(value, bool | str | date) else Fraction(value) / places.unit
+        )
+        inside = number is not None and number.denominator == 1 and places.low <= number <= places.high
+        return int(number) - places.low if inside and number is not None else None
+
+    return place
 
 
 def _expected(scan: Scan, owner: TablePolicy, tables: Sequence[str], policy: Policy) -> int | None:

@@ -77,6 +77,8 @@ class ViewColumn:
     places: PlacesOf
     sql: str
     column_class: ColumnClass | None = None
+    nullable: bool = field(default=False, repr=False)
+    """Whether a number may be NULL: the place after the last one, for methods that take it."""
 
     @property
     def domain(self) -> Domain:
@@ -90,8 +92,13 @@ class ViewColumn:
                 assert_never(self.places)
 
 
-def encode(column: ViewColumn, values: pa.ChunkedArray) -> tuple[Places, npt.NDArray[np.bool_]]:
-    """The places of a column's values, and which rows have one; both of shape (rows,)."""
+def encode(
+    column: ViewColumn, values: pa.ChunkedArray, *, nulls: bool = False
+) -> tuple[Places, npt.NDArray[np.bool_]]:
+    """The places of a column's values, and which rows have one; both of shape (rows,).
+
+    With ``nulls`` a number that may be NULL has a place then, too.
+    """
     import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
 
     places = column.places
@@ -100,6 +107,8 @@ def encode(column: ViewColumn, values: pa.ChunkedArray) -> tuple[Places, npt.NDA
             known = values.is_valid().to_numpy(zero_copy_only=False)
             numbers = pc.fill_null(values.cast(pa.int64()), places.low).to_numpy(zero_copy_only=False)
             found = (np.clip(numbers, places.low, places.high) - places.low + places.step // 2) // places.step
+            if nulls and column.nullable:
+                return np.where(known, found, places.last + 1).astype(np.int64), np.ones_like(known)
             return found.astype(np.int64), known
         case Listed(listed):
             found = pc.index_in(values, value_set=_as_held(listed, values.type), skip_nulls=False)
@@ -119,18 +128,28 @@ def _as_held(values: Sequence[Scalar | None], kind: pa.DataType) -> pa.Array:
 def decode(column: ViewColumn, places: Places) -> pa.Array:
     """The values at ``places``: decimals as integers in units of their last digit, all other values as clients see."""
     match column.places:
-        case Moments():
-            return _moments(column, places)
+        case Moments() as moments:
+            return _without(_moments(column, places), places > moments.last)
         case Steps() as steps:
-            numbers = np.clip(steps.low + places * steps.step, steps.low, steps.high)
+            numbers, absent = (
+                np.clip(steps.low + places * steps.step, steps.low, steps.high),
+                places > steps.last,
+            )
             if column.type.oid in FLOATS:
-                return pa.array(numbers * float(steps.unit), pa.float64())
-            return pa.array(numbers, pa.int64())
+                return pa.array(numbers * float(steps.unit), pa.float64(), mask=absent)
+            return pa.array(numbers, pa.int64(), mask=absent)
         case Listed(values):
             listed = pa.array([_shown(v) for v in values], _TYPES.get(column.type.oid, pa.int64()))
             return listed.take(pa.array(places, pa.int64()))
         case _:
             assert_never(column.places)
+
+
+def _without(values: pa.Array, absent: npt.NDArray[np.bool_]) -> pa.Array:
+    """The values, NULL where they are ``absent``."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
+
+    return pc.if_else(pa.array(absent), pa.scalar(None, values.type), values)
 
 
 def _shown(value: Scalar | None) -> Scalar | float | None:

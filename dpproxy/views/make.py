@@ -1,7 +1,9 @@
 """Build a view: from its definition to the request for its method, to the method's input, to the released relations."""
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 from typing import assert_never
 
@@ -15,18 +17,28 @@ from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
     Build,
+    Interval,
     InvalidOption,
     Method,
     Progress,
     Request,
     Role,
     Table,
+    Together,
 )
 from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
 from dpproxy.sql.grammar import parse
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import INT8
-from dpproxy.views.columns import Listed, ShownColumn, Steps, ViewColumn, decode, encode, shown_column
+from dpproxy.values.pgtypes import INT8, TIMESTAMP
+from dpproxy.views.columns import (
+    Listed,
+    ShownColumn,
+    Steps,
+    ViewColumn,
+    decode,
+    encode,
+    shown_column,
+)
 from udfs.privacy import Exact
 from udfs.randomness import Words
 
@@ -34,6 +46,7 @@ OWN = frozenset({"method", "quasi", "sensitive", "charge", "reason"})
 """Options that every view takes; the others are its method's."""
 
 
+_WIDTH = re.compile(r"\d{1,18}(\.\d{1,18})?")
 ACHIEVED = "achieved "
 """Prefix of the names of figures that depend on the data."""
 
@@ -51,6 +64,7 @@ def checked(
     columns: Sequence[ViewColumn],
     expected_rows: int | None,
     methods: Mapping[str, Method],
+    together: tuple[Together, ...] = (),
 ) -> tuple[Method, Build]:
     """The method of a view, with its guarantee and price. Raises ``InvalidOption``; reads no row."""
     method = methods.get(str(view.option("method")))
@@ -58,11 +72,12 @@ def checked(
         raise InvalidOption("method", "no such method", f"Methods: {', '.join(sorted(methods))}.")
     own = own_options(view)
     own |= {"workload": _workload(own["workload"], columns)} if "workload" in own else {}
+    own |= {"bins": _bins(own["bins"], columns)} if "bins" in own else {}
     unknown = next((name for name in own if name not in method.options), None)
     if unknown is not None:
         listed = ", ".join([*method.options, *sorted(OWN - {"method"})])
         raise InvalidOption(unknown, f"{method.name} has no such option", f"Options: {listed}.")
-    return method, method.check(Request(_attributes(view, columns), own, expected_rows))
+    return method, method.check(Request(_attributes(view, columns), own, expected_rows, together))
 
 
 def own_options(view: ProtectedView) -> dict[str, OptionValue]:
@@ -77,6 +92,26 @@ def _workload(value: OptionValue, columns: Sequence[ViewColumn]) -> OptionValue:
     if not isinstance(entries, tuple):
         return value
     return tuple(str(one) if one in listed else _used(str(one), listed) for one in entries)
+
+
+def _bins(value: OptionValue, columns: Sequence[ViewColumn]) -> OptionValue:
+    """The widths of bins, as in 'age 10', in places of their columns; what is no such text stays as it is."""
+    entries = (value,) if isinstance(value, str) else value
+    numbers = {column.name: column for column in columns if isinstance(column.places, Steps)}
+    return tuple(_in_places(str(one), numbers) for one in entries) if isinstance(entries, tuple) else value
+
+
+def _in_places(text: str, numbers: Mapping[str, ViewColumn]) -> str:
+    name, _, width = text.rpartition(" ")
+    column = numbers.get(name.strip())
+    if column is None or not isinstance(column.places, Steps) or not _WIDTH.fullmatch(width):
+        return text
+    places = Fraction(width) / (column.places.unit * column.places.step)
+    if column.type.oid == TIMESTAMP.oid:  # a width in days, to the nearest step
+        places = Fraction(round(places * 86_400_000_000))
+    if places.denominator > 1:
+        raise InvalidOption("bins", f"bins of {column.name} are not of a whole number of its steps")
+    return f"{column.name} {places}"
 
 
 def _used(text: str, listed: Set[str]) -> str:
@@ -95,7 +130,7 @@ def _used(text: str, listed: Set[str]) -> str:
 def _attributes(view: ProtectedView, columns: Sequence[ViewColumn]) -> tuple[Attribute, ...]:
     """The columns in the form that methods and measures take."""
     roles = _roles(view, columns)
-    return tuple(Attribute(c.name, c.domain, roles[c.name]) for c in columns)
+    return tuple(Attribute(c.name, c.domain, roles[c.name], c.nullable) for c in columns)
 
 
 def _roles(view: ProtectedView, columns: Sequence[ViewColumn]) -> dict[str, Role]:
@@ -121,15 +156,15 @@ def _names(option: str, value: OptionValue | None, columns: Sequence[ViewColumn]
     return frozenset(str(name) for name in names)
 
 
-def places(columns: Sequence[ViewColumn], exact: Exact[pa.Table]) -> Table:
+def places(columns: Sequence[ViewColumn], exact: Exact[pa.Table], *, nulls: bool = False) -> Table:
     """The input of a method, as places in domains, sorted; private like ``exact``, although the type does not say so.
 
-    Rows with a NULL or a value that is not listed drop out. They are sorted by their values, so that their order does
-    not depend on the order of the query's result.
+    Rows with a value that is not listed drop out, and so do those with a NULL, but for NULL numbers with ``nulls``.
+    They are sorted by their values, so that their order does not depend on the order of the query's result.
     """
     found, known = [], np.ones(exact.value.num_rows, np.bool_)
     for index, column in enumerate(columns):
-        values, has_one = encode(column, exact.value.column(index))
+        values, has_one = encode(column, exact.value.column(index), nulls=nulls)
         found.append(values)
         known &= has_one
     rows = np.stack(found, axis=1)[known]
@@ -144,7 +179,7 @@ def _size(column: ViewColumn) -> int:
     """The number of places of a column."""
     match column.places:
         case Steps():
-            return column.places.last + 1
+            return column.places.last + 1 + column.nullable
         case Listed(values):
             return len(values)
         case _:
@@ -163,14 +198,23 @@ def figures(
     view: ProtectedView, build: Build, columns: Sequence[ViewColumn], rows: Table, found: Anonymized
 ) -> dict[str, float]:
     """Exact figures of a release: its information loss, its risk, and ``achieved``; only those that are defined."""
+    attributes = _attributes(view, columns)
+    if build.nulls:
+        rows, released = (_known(each, attributes) for each in (rows, found.rows))
+        found = replace(found, rows=released)
     if not len(rows) or not len(found.rows):
         return _named(found.achieved)
-    attributes = _attributes(view, columns)
     names = build.columns or tuple(c.name for c in columns)
     try:
         return {**measures.measured(rows, found, attributes, names), **_named(found.achieved)}
     except ValueError:  # too few rows to compare
         return _named(found.achieved)
+
+
+def _known(rows: Table, attributes: Sequence[Attribute]) -> Table:
+    """The rows without NULL."""
+    highs = [a.domain.high if isinstance(a.domain, Interval) else np.iinfo(np.int64).max for a in attributes]
+    return rows[(rows <= highs).all(axis=1)]
 
 
 def _named(achieved: Mapping[str, float]) -> dict[str, float]:

@@ -168,3 +168,41 @@ def test_the_promise_holds_on_neighbours(delta: Fraction) -> None:
     assert least_epsilon(build, data, data[:-1], 100) <= 1
     loose = DpMarginals().check(request(epsilon=40, delta=delta))
     assert least_epsilon(loose, data, data[:-1], 100) > 1  # the audit sees what there is to see
+
+
+def test_numbers_that_are_null_stay_null() -> None:
+    """As many as there are, with what belongs to them; and none where none are told apart from noise."""
+    attributes = tuple(Attribute(name, Interval(0, 100), null=True) for name in "ab")
+    values = np.arange(5000) % 101
+    rows = np.column_stack([np.where(values < 30, 101, values), values])
+    found = DpMarginals().check(request(attributes, epsilon=10)).make(rows, os.urandom, silent).rows
+    absent = found[:, 0] == 101
+    assert absent.mean() == pytest.approx(0.3, abs=0.03)
+    assert found[absent, 1].mean() == pytest.approx(14.5, abs=3)
+    assert found[:, 1].max() <= 100
+
+
+def test_the_most_that_a_pair_can_tell_is_counted_where_bins_are_too_many() -> None:
+    """30 values on the diagonal: with few rows only wider bins pay."""
+    values = np.arange(300) % 30
+    attributes = tuple(Attribute(name, Interval(0, 29)) for name in "ab")
+    build = DpMarginals().check(request(attributes, epsilon=4))
+    found = build.make(np.column_stack([values, values]), os.urandom, silent).rows
+    assert correlations(found)[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("bins", ["a", "a 0", "a -1", "c 5", ("a 10", "b ten"), "a 1.5", 3, ("a 1", "c")])
+def test_declared_bins_are_checked(bins: OptionValue) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        DpMarginals().check(request(bins=bins))
+    assert caught.value.option == "bins"
+    wide = (Attribute("a", Interval(0, 10**6)),)
+    with pytest.raises(InvalidOption, match="more than 4096 bins"):
+        DpMarginals().check(request(wide, bins="a 1"))
+
+
+def test_declared_bins_keep_their_counts() -> None:
+    rows = np.column_stack([np.repeat([5, 15, 95], [1000, 3000, 2000]), np.zeros(6000, dtype=np.int64)])
+    build = DpMarginals().check(request(epsilon=100, bins="a 10"))
+    found = build.make(rows, os.urandom, silent).rows[:, 0] // 10
+    assert np.bincount(found, minlength=11)[[0, 1, 9]] == pytest.approx([1000, 3000, 2000], abs=20)

@@ -80,6 +80,50 @@ def test_bins_without_an_order_are_the_most_frequent_and_the_rest() -> None:
     assert grids.bins(np.array([1.0, 9]), 3, ordered=False).tolist() == [0, 1]
 
 
+DEPTHS = np.array([0, 1, 2, 2, 1, 2, 2, 2, 1])
+"""Of a root with three parts, of which the first has two, the second three."""
+
+
+@pytest.mark.parametrize(
+    ("most", "found"),
+    [
+        (1, "000000000"),
+        (2, "011100000"),
+        (3, "011100002"),
+        (4, "011133332"),
+        (5, "014133332"),
+        (8, "014536732"),
+        (9, "012345678"),
+    ],
+)
+def test_concepts_are_told_apart_where_their_counts_are(most: int, found: str) -> None:
+    counts = np.array([0.0, 0, 9, 5, 0, 1.2, 1.1, 1, 9])
+    made = grids.bins(counts, most, ordered=False, depths=DEPTHS)
+    assert "".join(map(str, made)) == found
+
+
+def test_null_is_a_cell_by_itself() -> None:
+    line = boxes.lines((Attribute("a", Interval(0, 99)),), scaled=True)[0]
+    one = Grid.of(line, 10, null=True)
+    assert (one.cells, one.last, one.lasts[-2:].tolist()) == (11, 100, [99, 100])
+    assert one.counts(np.array([0, 99, 100, 100])).tolist() == [1, *(0,) * 8, 1, 2]
+    assert np.abs(one.offsets(np.array([100, 100, 0]))).tolist() == [REACH, *(0,) * 10]
+    runs = grids.beside_null(lambda counts: np.zeros(counts.size, dtype=np.int64), np.ones(5), null=True)
+    assert runs.tolist() == [0, 0, 0, 0, 1]
+    assert grids.wider(np.ones(7), one).max() == 2
+    assert grids.wider(np.ones(7), one).tolist().count(2) == 1
+
+
+def test_declared_widths_make_the_cells() -> None:
+    line = boxes.lines((Attribute("a", Interval(0, 99)),), scaled=True)[0]
+    assert Grid.of(line, 4, width=30).firsts.tolist() == [0, 30, 60, 90]
+
+
+def test_a_table_is_folded_by_the_groups_of_its_sides() -> None:
+    rows, columns = np.array([0, 0, 1]), np.array([0, 1, 1, 1])
+    assert grids.folded(np.ones((3, 4)), rows, columns).tolist() == [[2, 6], [1, 3]]
+
+
 def test_values_are_found_by_their_share_of_a_cell() -> None:
     one = grid(Interval(10, 29), 2)
     assert one.values(np.array([0, 0, 1, 1]), np.array([0.0, 0.55, 0.0, 1.0])).tolist() == [10, 15, 20, 29]

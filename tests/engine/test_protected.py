@@ -7,7 +7,7 @@ import pytest
 from dpproxy.engine.protected import ProtectedViews, at_offset
 from dpproxy.values.errors import UnitLost
 from tests.hospital import ANN, ROOT, ask, home
-from tests.proxies import started
+from tests.proxies import started, write_home
 
 VIEW = """
 CREATE PROTECTED VIEW v WITH (method = dp_kdtree, epsilon = 0.1) AS SELECT age FROM patients;
@@ -58,3 +58,40 @@ def test_the_ledger_names_the_method_that_was_chosen(tmp_path: Path):
     with started(home(tmp_path, view)) as engine:
         rows = ask(engine, "SELECT mechanism, what FROM dp.ledger", ROOT).rows
         assert {(row[0], row[1]) for row in rows} == {("dp_kdtree", "protected view v by dp_kdtree")}
+
+
+PEOPLE = (
+    "CREATE TABLE places (city VARCHAR, zip INTEGER)",
+    "INSERT INTO places SELECT 'city ' || i % 3, 10000 + i FROM range(12) r (i)",
+    "CREATE TABLE people (id INTEGER PRIMARY KEY, city VARCHAR, zip INTEGER, cost DECIMAL(8, 2), born DATE NOT NULL)",
+    """INSERT INTO people SELECT i, 'city ' || i % 3, 10000 + i % 12, CASE WHEN i % 3 = 0 THEN NULL ELSE i % 100 END,
+       DATE '1950-01-01' + INTERVAL (i % 2000) DAY FROM range(6000) r (i)""",
+    "INSERT INTO people SELECT 6000 + i, 'city 0', 10001, 5, DATE '1950-01-01' FROM range(50) r (i)",
+)
+DECLARED = """
+ALTER TABLE places SET PRIVACY PUBLIC;
+ALTER TABLE people SET PRIVACY KEY (id);
+ALTER TABLE people SET PRIVACY CEILING EPSILON 100;
+ALTER TABLE people SET PRIVACY EXPECTED ROWS 6000;
+ALTER TABLE people SET PRIVACY DOMAIN (city, zip) REFERENCES places (city, zip);
+ALTER TABLE people ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 1000;
+ALTER TABLE people ALTER COLUMN born SET PRIVACY DOMAIN BETWEEN '1950-01-01' AND '1959-12-31' NOT NULL;
+CREATE PROTECTED VIEW v WITH (method = dp_marginals, epsilon = 10, bins = ('cost 10.5', 'born 100'))
+  AS SELECT city, zip, cost, born FROM people;
+GRANT SELECT ON v TO analyst;
+"""
+
+
+def test_null_bins_and_what_belongs_together_through_statements(tmp_path: Path):
+    """A city has its own codes alone, a third of costs stay NULL, and the rows that contradict are left out."""
+    with started(write_home(tmp_path, PEOPLE, DECLARED)) as engine:
+        rows = ask(engine, "SELECT city, zip, cost, born FROM v", ANN).rows
+        assert len(rows) == pytest.approx(6000, abs=60)
+        assert {(str(city), int(str(code))) for city, code, *_ in rows} <= {
+            (f"city {n % 3}", 10_000 + n) for n in range(12)
+        }
+        absent = sum(row[2] is None for row in rows)
+        assert absent == pytest.approx(2000, abs=200)
+        mine = sum(row[2] is None and row[0] == "city 0" for row in rows)
+        assert mine > 0.8 * absent  # exactly those of the first city are NULL
+        assert len(ask(engine, "VERIFY PROTECTED VIEW v", ROOT).rows) == 1
