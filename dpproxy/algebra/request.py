@@ -63,12 +63,15 @@ class ExplainOne:
 class ExplainSeveral:
     """EXPLAIN (PRIVACY) of several queries, optionally with a ``budget`` (epsilon) to split among them.
 
+    With ``cube`` a privacy cube is proposed for them.
+
     In each text the others are replaced by blanks, so that positions stay right.
     """
 
     texts: tuple[str, ...]
     as_json: bool
     budget: Fraction | None
+    cube: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import lcm, sqrt
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpproxy.algebra.plan import Caller, Fitted, Part, Plan
 from dpproxy.analysis import duck
 from dpproxy.anonymize import dp_cube, price
 from dpproxy.anonymize.dp_cube import Strategy
+from dpproxy.anonymize.model import InvalidOption
 from dpproxy.anonymize.strategies import outer, variances
 from dpproxy.backends.columns import WHOLE
 from dpproxy.backends.release import key_table
@@ -33,8 +35,8 @@ from dpproxy.planner.descriptor import described, rows_digest
 from dpproxy.planner.materialized import table_of
 from dpproxy.planner.query import plan_cube
 from dpproxy.policy.dump import protected_view
-from dpproxy.policy.model import CUBE, Policy
-from dpproxy.values.errors import Refusal
+from dpproxy.policy.model import CUBE, OptionValue, Policy
+from dpproxy.values.errors import InvalidParameter, Refusal
 from dpproxy.values.recent import Recent
 from dpproxy.views.columns import encode
 from dpproxy.views.make import own_options
@@ -52,15 +54,33 @@ _Taken = tuple[tuple[Fraction, ...], ...]
 """For each measure, how often it takes each figure of a cube, in units of that one's last digit."""
 
 
-@dataclass(slots=True)
-class _Cube:
-    """A built cube: in the terms of statements, with the noise that was drawn, and its cells once these are read."""
+@dataclass(frozen=True)
+class PlannedCube:
+    """A cube in the terms of statements, with the options that it is declared with."""
 
-    view: Materialized
+    name: str
     query: CubeQuery
     form: CubeForm
-    strategy: Strategy
-    cells: Sequence[Integers] | None = field(default=None, repr=False)
+    options: dict[str, OptionValue]
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """The noise that is drawn. Raises ``InvalidParameter`` where it cannot be built."""
+        request = self.query.request(self.options)
+        try:
+            dp_cube.check(request, self.query.shape, self.query.figures)
+        except InvalidOption as error:
+            raise InvalidParameter(f"the cube cannot be built: {error}", hint=error.hint) from None
+        return dp_cube.planned(self.query.shape, price.epsilon(request), price.delta(request))
+
+    def sums(self, part: Part, data_version: int) -> tuple[Sequence[Sums], Sequence[_Taken]] | None:
+        """How a part follows from a cube of that version of the data; None where it does not."""
+        asked = described(part, (), data_version)
+        if asked is None or part.inputs or rows_digest(self.form.rows, (), data_version) != asked.rows:
+            return None
+        sums = following(self.form, asked, payloads.wanted_of(part))
+        taken = None if sums is None else self.taken(sums)
+        return None if sums is None or taken is None else (sums, taken)
 
     @property
     def weights(self) -> list[Weights]:
@@ -78,34 +98,42 @@ class _Cube:
         return found
 
 
+@dataclass(slots=True)
+class _Built:
+    """A cube that is built, and its cells once these are read."""
+
+    view: Materialized
+    cube: PlannedCube
+    cells: Sequence[Integers] | None = field(default=None, repr=False)
+
+
 class Cubes:
     """The cubes of one data source; its methods may be called from any thread."""
 
     def __init__(self, world: ViewContext, backend: Source) -> None:
         self._world = world
         self._backend = backend
-        self._held = Recent[tuple[_Cube | None]](MOST_HELD)
+        self._held = Recent[tuple[_Built | None]](MOST_HELD)
         self._lock = threading.Lock()
 
     def following(self, caller: Caller, plan: Plan, part: Part) -> Iterator[Following]:
         """Each way in which a part follows from a cube that is granted to the caller."""
         policy = self._world.store.current
-        asked = described(part, (), policy.data_version)
-        if asked is None or part.inputs or policy.data_version != plan.data_version:
+        if policy.data_version != plan.data_version:
             return
         for view in self._world.views.relations.values():
-            if not _is_granted(view, policy, caller):
-                continue
-            cube = self._cube(view, policy)
-            if cube is None or rows_digest(cube.form.rows, (), view.data_version) != asked.rows:
-                continue
-            wanted = payloads.wanted_of(part)
-            sums = following(cube.form, asked, wanted)
-            taken = None if sums is None else cube.taken(sums)
-            if sums is not None and taken is not None:
-                yield Following(_fitted(cube, sums, taken), self._maker(cube, sums, taken, part))
+            built = self._built(view, policy) if _is_granted(view, policy, caller) else None
+            found = None if built is None else built.cube.sums(part, plan.data_version)
+            if built is not None and found is not None:
+                yield Following(fitted(built.cube, *found), self._maker(built, *found, part))
 
-    def _cube(self, view: Materialized, policy: Policy) -> _Cube | None:
+    def planned(self, name: str, text: str, options: Mapping[str, OptionValue]) -> PlannedCube | None:
+        """A cube as it would be built now; None where each statement cuts its rows. Raises a ``Refusal``."""
+        context = self._world.context(self._world.store.current)
+        query = plan_cube(name, text, replace(context, prepared={}))
+        return None if query.form is None else PlannedCube(name, query, query.form, dict(options))
+
+    def _built(self, view: Materialized, policy: Policy) -> _Built | None:
         """A view that is a cube of the present rows under the present policy; None for others."""
         key = view.table, policy.version, policy.data_version
         found = self._held.get(key)
@@ -115,34 +143,31 @@ class Cubes:
                 self._held.put(key, found)
         return found[0]
 
-    def _compiled(self, view: Materialized, policy: Policy) -> _Cube | None:
-        context = self._world.context(policy)
+    def _compiled(self, view: Materialized, policy: Policy) -> _Built | None:
         try:
-            query = plan_cube(view.view, view.query, context)
-            form = plan_cube(view.view, view.query, replace(context, prepared={})).form
+            query = plan_cube(view.view, view.query, self._world.context(policy))
+            if query.digest != view.digest:
+                return None
+            cube = self.planned(view.view, view.query, own_options(policy.views[view.view]))
         except Refusal:
             return None
-        if query.digest != view.digest or form is None:
-            return None
-        request = query.request(own_options(policy.views[view.view]))
-        strategy = dp_cube.planned(query.shape, price.epsilon(request), price.delta(request))
-        return _Cube(view, query, form, strategy)
+        return None if cube is None else _Built(view, cube)
 
     def _maker(
-        self, cube: _Cube, sums: Sequence[Sums], taken: Sequence[_Taken], part: Part
+        self, built: _Built, sums: Sequence[Sums], taken: Sequence[_Taken], part: Part
     ) -> Callable[[], pa.Table]:
-        return lambda: _relation(self._cells(cube), sums, taken, part)
+        return lambda: _relation(self._cells(built), sums, taken, part)
 
-    def _cells(self, cube: _Cube) -> Sequence[Integers]:
+    def _cells(self, built: _Built) -> Sequence[Integers]:
         """One array for each figure, in units of its last digit; it has the dimensions of the cube."""
         with self._lock:
-            if cube.cells is None:
-                cube.cells = self._read(cube)
-            return cube.cells
+            if built.cells is None:
+                built.cells = self._read(built)
+            return built.cells
 
-    def _read(self, cube: _Cube) -> Sequence[Integers]:
-        names = [column.name for column in cube.view.columns]
-        query = nodes.Select(tuple(duck.column(name) for name in names), table_of(cube.view))
+    def _read(self, built: _Built) -> Sequence[Integers]:
+        cube, names = built.cube, [column.name for column in built.view.columns]
+        query = nodes.Select(tuple(duck.column(name) for name in names), table_of(built.view))
         table = self._backend.run_open(query, "")
         dimensions = cube.query.dimensions
         places = tuple(encode(d, table.column(i))[0] for i, d in enumerate(dimensions))
@@ -170,7 +195,7 @@ def _is_granted(view: Materialized, policy: Policy, caller: Caller) -> bool:
     )
 
 
-def _fitted(cube: _Cube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> Fitted:
+def fitted(cube: PlannedCube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> Fitted:
     """How far off each measure is, in the group where that is most."""
     found: dict[int, tuple[Combination, float]] = {}
     for one, coefficients_of in zip(sums, taken, strict=True):
@@ -186,7 +211,7 @@ def _fitted(cube: _Cube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> Fitte
             rounding = float(sum(map(abs, figures), Fraction(0))) / 2 * most + (0.5 if most else 0.0)
             found[place] = Combination(sqrt(max(variance, 0.0)), cube.strategy.least(weights)), rounding
     ordered = [found[place] for place in sorted(found)]
-    return Fitted(cube.view.view, tuple(noise for noise, _ in ordered), tuple(more for _, more in ordered))
+    return Fitted(cube.name, tuple(noise for noise, _ in ordered), tuple(more for _, more in ordered))
 
 
 def _relation(

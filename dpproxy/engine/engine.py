@@ -52,6 +52,7 @@ from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
 from dpproxy.engine.plans import Plans
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS, Desk, explain_lines, tolerance
+from dpproxy.engine.proposals import proposed_lines
 from dpproxy.engine.protected import ProtectedViews
 from dpproxy.engine.replays import Execution
 from dpproxy.engine.sessions import Sessions
@@ -115,7 +116,8 @@ class Engine:
         """Which data sources are served; to be replaced where there are others."""
         self._prepared = PreparedTables(backend, secret, progress, config.padding, self._jobs)
         self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
-        self._answers.replays.cubes = Cubes(world, backend).following
+        self._cubes = Cubes(world, backend)
+        self._answers.replays.cubes = self._cubes.following
         self._catalogue = Catalogue()
         self._sessions = Sessions()
         self._known_answers = Recent[Answer](ANSWERS)
@@ -457,8 +459,19 @@ class Engine:
         if isinstance(statement, ExplainOne):
             request = replace(request, caller=_with_role(request.caller, statement.role))
         shared = self._answers, self._ledger, self.policy, request
-        desk = Desk(*shared, self._plans.plan, prepared, self._backend.shown)
-        return Answer("EXPLAIN", EXPLAIN_COLUMNS, [(line,) for line in explain_lines(statement, desk)])
+        desk = Desk(
+            *shared,
+            self._plans.plan,
+            prepared,
+            self._backend.shown,
+            self._cubes,
+            self._schema.tables.__getitem__,
+        )
+        if isinstance(statement, ExplainSeveral) and statement.cube:
+            lines = proposed_lines(statement, desk)
+        else:
+            lines = explain_lines(statement, desk)
+        return Answer("EXPLAIN", EXPLAIN_COLUMNS, [(line,) for line in lines])
 
     # --- the catalogue ----------------------------------------------------------------------------
 
@@ -544,7 +557,7 @@ def _explained(sql: str, explain: Explain, caller: Caller) -> Prepared | None:
     if is_privacy_statement(explain.sql):
         return administration.prepare_preview(sql, explain, caller)
     if explain.several:
-        several = ExplainSeveral(explain.several, explain.as_json, explain.budget)
+        several = ExplainSeveral(explain.several, explain.as_json, explain.budget, explain.cube)
         return Prepared(sql, (), EXPLAIN_COLUMNS, several)
     return None
 

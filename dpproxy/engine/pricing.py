@@ -19,6 +19,7 @@ from dpproxy.algebra.request import ExplainOne, ExplainSeveral, Prepared, Reques
 from dpproxy.config import settings as session
 from dpproxy.engine import payment
 from dpproxy.engine.answers import Answers
+from dpproxy.engine.cubes import Cubes
 from dpproxy.engine.questions import derived_sum, noise_ratio
 from dpproxy.engine.replays import MOST_NOISE, Execution
 from dpproxy.planner.descriptor import described
@@ -53,6 +54,10 @@ class Desk:
     """Prepares one query by its text."""
     shown: Callable[[nodes.Query], str]
     """Translates a statement over the data into the SQL of its data source."""
+    cubes: Cubes
+    """Plans privacy cubes."""
+    columns: Callable[[str], tuple[Column, ...]]
+    """The columns of a table."""
 
     @property
     def settings(self) -> Settings:
@@ -158,11 +163,17 @@ def _output(output: Output, count: float) -> Output:
 # --- several statements
 
 
-def _dashboard(explain: ExplainSeveral, desk: Desk) -> list[str]:
+def priced_in_order(texts: Sequence[str], desk: Desk) -> list[PricedStatement]:
+    """Statements as they would be charged one after the other."""
     priced: list[PricedStatement] = []
-    for text in explain.texts:
+    for text in texts:
         request = replace(desk.request, prepared=desk.prepare(text), values=())
         priced.append(_priced(request, desk.plan(request, None), priced, desk))
+    return priced
+
+
+def _dashboard(explain: ExplainSeveral, desk: Desk) -> list[str]:
+    priced = priced_in_order(explain.texts, desk)
     shares = _split(priced, explain.budget, desk) if explain.budget is not None else []
     return (
         [_as_json(priced, shares, explain, desk)]
@@ -364,9 +375,15 @@ def _hinted(each: PricedStatement, epsilon: Fraction | None) -> str:
     return f"{each.sql};" if epsilon is None else f"/*+ dp(epsilon={float(epsilon):.9g}) */ {each.sql};"
 
 
+def half_widths(plan: Plan | PublicPlan) -> dict[str, float | None]:
+    """Of each noisy column by its name; None where a count decides."""
+    return {o.column.name: o.error.half_width for o in plan.outputs if o.error is not None}
+
+
 def _widths(each: PricedStatement) -> str:
-    errors = [(o.column.name, o.error) for o in each.answered_plan.outputs if o.error is not None]
-    known = [f"{name} {e.half_width:.6g}" for name, e in errors if e.half_width is not None]
+    known = [
+        f"{name} {half:.6g}" for name, half in half_widths(each.answered_plan).items() if half is not None
+    ]
     return f", half-width {', '.join(known)}" if known else ""
 
 
@@ -375,14 +392,13 @@ def _as_json(
 ) -> str:
     statements: list[dict[str, object]] = []
     for each, epsilon in zip(priced, _proposed(priced, shares), strict=True):
-        errors = [(o.column.name, o.error) for o in each.answered_plan.outputs if o.error is not None]
         statements.append({
             "sql": each.sql,
             "epsilon": float(each.epsilon),
             "delta": float(each.delta),
             "free": not each.is_asked,
             "because": each.because or None,
-            "half_widths": {name: error.half_width for name, error in errors},
+            "half_widths": half_widths(each.answered_plan),
             "proposed": None if epsilon is None else float(epsilon),
             "hinted": _hinted(each, epsilon) if explain.budget is not None else None,
         })  # fmt: skip

@@ -29,6 +29,7 @@ _OPTIONS = {
     "format": frozenset({"text", "json"}),
     "verbose": _SWITCH,
     "draft": _SWITCH,
+    "cube": _SWITCH,
     "costs": _SWITCH,
     "settings": _SWITCH,
     "summary": _SWITCH,
@@ -61,6 +62,8 @@ class Explain:
     verbose: bool = False
     draft: bool = False
     role: str | None = None
+    cube: bool = False
+    """A privacy cube is proposed for the statements."""
 
 
 ONE = Explain("", as_json=False)
@@ -84,10 +87,11 @@ def split_explain(sql: str) -> Explain | None:
     end = cursor.before.end
     rest = " " * end + sql[end:]
     budget = Fraction(options["budget"]) if "budget" in options else None
-    is_verbose, is_draft = (options.get(name, "off") not in ("off", "false") for name in ("verbose", "draft"))
-    several = _several(rest, is_list=budget is not None)
+    switches = ("verbose", "draft", "cube")
+    is_verbose, is_draft, is_cube = (options.get(name, "off") not in ("off", "false") for name in switches)
+    several = _several(rest, is_list=budget is not None or is_cube)
     as_json, role = options.get("format") == "json", options.get("role")
-    return Explain(rest, as_json, several, budget, is_verbose, is_draft, role)
+    return Explain(rest, as_json, several, budget, is_verbose, is_draft, role, is_cube)
 
 
 def is_draft(sql: str) -> bool:
@@ -115,7 +119,7 @@ def _options(cursor: Cursor) -> dict[str, str] | None:
             break
         if not cursor.accept(","):
             return None
-    needs_privacy = "budget" in found or "role" in found or found.get("format") == "json"
+    needs_privacy = "budget" in found or "cube" in found or "role" in found or found.get("format") == "json"
     return found if "privacy" in found or not needs_privacy else None
 
 
