@@ -11,6 +11,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Drawn, Payer, Plan, PreparedTable, Settings
 from dpproxy.analysis.position import position
 from dpproxy.config import settings as session
+from dpproxy.planner.refusals import similar
 from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
 from dpproxy.sql.quoting import identifier
@@ -104,7 +105,8 @@ def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> T
     found = context.policy.tables.get(name) if schema in ("public", "main") else None
     granted = inside or any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
     if found is None or not _visible(found, context, granted=granted):
-        raise UndefinedTable(f'relation "{table.name}" does not exist', position=position(table))
+        hint = _instead(table, context)
+        raise UndefinedTable(f'relation "{table.name}" does not exist', hint=hint, position=position(table))
     if not granted and found.exposure is not Exposure.PUBLIC:
         raise NotGranted(
             f'SELECT on table "{name}" is granted to none of your roles',
@@ -112,6 +114,21 @@ def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> T
             position=position(table),
         )
     return found
+
+
+def _instead(table: exp.Table, context: Context) -> str | None:
+    """What to write in the place of a table that is not there, of what the caller may know of."""
+    policy, roles = context.policy, context.caller.roles
+    granted = {g.table for g in policy.grants if g.role in roles}
+    known = [n for n, one in policy.tables.items() if _visible(one, context, granted=n in granted)]
+    if table.db and table.name in known:
+        return f"Tables are in the schema public here, whatever they are in: FROM {identifier(table.name)}."
+    if (near := similar(table.name, known)) is not None:
+        return f"Did you mean {identifier(near)}?"
+    if granted or not roles:
+        return None
+    names = ", ".join(sorted(roles))
+    return f"Nothing is granted to your roles ({names}) yet: ask an administrator to grant a table to one of them."
 
 
 def _visible(table: TablePolicy, context: Context, *, granted: bool) -> bool:

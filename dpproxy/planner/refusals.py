@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.spoken import construct, spaced
 from dpproxy.sql.grammar import BARE
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, literal
 from dpproxy.values.errors import UndefinedColumn, UndefinedFunction, Unsupported
 
 _READ_ONLY = (
@@ -131,6 +131,8 @@ def unknown_column(node: exp.Column, table: str, known: Iterable[str]) -> Undefi
     listed = ", ".join(identifier(n) for n in names) or "none are declared"
     near = similar(node.name, names)
     asked = f"Did you mean {identifier(near)}? " if near else ""
+    if not near and node.this.args.get("quoted") and not node.table:
+        asked = f"A text stands in single quotes: {literal(node.name)}. "
     hint = f"{asked}Columns of {identifier(table)}: {listed}."
     return UndefinedColumn(f'column "{node.name}" does not exist', hint=hint, position=position(node))
 

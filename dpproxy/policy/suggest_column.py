@@ -84,7 +84,7 @@ def _checked(schema: Schema, table: str, column: Column, propose: _Propose) -> I
     match limits(checks, column.name):
         case Limits(values=tuple(values)):
             listed = ", ".join(constant(value) for value in dict.fromkeys(values))
-            yield propose(f"DOMAIN IN ({listed})", "a CHECK constraint lists them")
+            yield propose(f"DOMAIN IN ({listed})", "a CHECK constraint or an enum lists them")
         case Limits(low, high) if low is not None and high is not None:
             yield propose(between(low, high), "a CHECK constraint bounds it")
         case Limits(low, high) if low is not None or high is not None:

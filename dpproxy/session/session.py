@@ -171,7 +171,7 @@ class Session:
         if not (yield from work(partial(self._engines.database_exists, database))):
             raise UnknownDatabase(
                 f'database "{database}" does not exist',
-                hint="a database is a data source of the server's configuration, usually main",
+                hint="a database is a data source of the server's configuration, usually main: ask who runs it",
             )
         roles = yield from work(partial(self._users.roles, user))
         since = yield from work(partial(self._users.since, user))

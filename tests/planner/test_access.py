@@ -48,6 +48,26 @@ def test_a_table_that_is_not_there_does_not_exist(world: World, name: str):
         found(world, name)
 
 
+GRANT = "ask an administrator to grant a table to one of them."
+
+
+@pytest.mark.parametrize(
+    ("name", "roles", "hint"),
+    [
+        ("secret.people", ANALYST.roles, "Tables are in the schema public here, whatever they are in: FROM people."),
+        ("peopel", ANALYST.roles, "Did you mean people?"),
+        ("zzz", ANALYST.roles, None),
+        ("people", frozenset({"analst", "b"}), f"Nothing is granted to your roles (analst, b) yet: {GRANT}"),
+    ],
+)  # fmt: skip
+def test_a_hint_names_only_what_the_caller_may_know(
+    world: World, name: str, roles: frozenset[str], hint: str | None
+):
+    with pytest.raises(UndefinedTable) as error:
+        found(world, name, replace(ANALYST, roles=roles))
+    assert error.value.hint == hint
+
+
 def test_hidden_missing_and_not_granted_are_told_alike(world: World):
     nobody = replace(ANALYST, roles=frozenset())
     hidden = replace(world.policy.tables["people"], exposure=Exposure.HIDDEN)
