@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis import arithmetic, dates, duck, instants, likes, present, rows, spans
+from dpproxy.analysis import arithmetic, dates, duck, instants, likes, lists, present, rows, spans
 from dpproxy.analysis.casts import as_text, cast
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.functions import FUNCTIONS, as_postgres
@@ -422,7 +422,17 @@ def _cast(node: exp.Cast, scope: Scope) -> Typed:
     return cast(node, compile_expression(node.this, scope), scope)
 
 
+def _list(node: exp.Array, scope: Scope) -> Typed:
+    """ARRAY[x, y], over what is released or public."""
+    if scope.level is Level.ROW or not node.expressions:
+        raise Unsupported("a list is not answered here", position=position(node))
+    forms, shape = unify(node, [compile_expression(e, scope) for e in node.expressions], scope)
+    values = [lists.element(replace(shape, sql=form), node) for form in forms]
+    return lists.listed(values, shape.type, is_of_nothing_null="name" in node.meta)
+
+
 RULES: dict[type[exp.Expr], Rule] = {
+    exp.Array: _list,
     exp.Literal: lambda node, scope: as_written(literal(node), str(node.this), scope),
     exp.Parameter: parameter,
     exp.Null: lambda _, __: Typed(nodes.Null(), UNKNOWN, nullable=True, is_constant=True),

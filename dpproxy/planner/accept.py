@@ -18,7 +18,7 @@ from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.qualified import without_schemas
 from dpproxy.planner.refusals import refuse_clause, refuse_node, refuse_statement
 from dpproxy.planner.series import write_series
-from dpproxy.planner.templates import write_moments
+from dpproxy.planner.templates import write_moments, write_percentiles
 from dpproxy.sql import grammar, lexer
 from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
@@ -51,6 +51,7 @@ def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Ex
     write_limits(tree)
     write_lists(tree)
     write_moments(tree)
+    write_percentiles(tree)
     write_priors(tree)
     inline_windows(tree)
     return tree
@@ -190,10 +191,11 @@ def _check_join(node: exp.Expr) -> None:
 
 
 def _is_inner_order(node: exp.Expr, name: str) -> bool:
-    """ORDER BY inside an aggregate: it decides about nothing but the order of joined texts."""
-    return type(node) is exp.Order and name == "this" and type(node.parent) is not exp.GroupConcat
+    """ORDER BY inside an aggregate: it decides about nothing but the order of what is put together."""
+    return type(node) is exp.Order and name == "this" and type(node.parent) not in _ORDERED
 
 
+_ORDERED = (exp.GroupConcat, exp.ArrayAgg, exp.JSONArrayAgg)
 _PAIR = frozenset({"this", "expression"})
 _ONE = frozenset({"this"})
 
@@ -216,6 +218,10 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Exists: _ONE,
     exp.ExplodingGenerateSeries: frozenset({"start", "end", "step"}),
     exp.PercentileCont: _ONE,
+    exp.Mode: frozenset(),
+    exp.Array: frozenset({"expressions", "value_constructor"}),
+    exp.ArrayAgg: _ONE,
+    exp.JSONArrayAgg: _ONE,
     exp.PercentileDisc: _ONE,
     exp.Tuple: frozenset({"expressions"}),
     exp.Rollup: frozenset({"expressions"}),

@@ -81,7 +81,7 @@ _SPOKEN: dict[type[exp.Expr], tuple[str, bool]] = {
     exp.Interval: ("interval", True),
     exp.AtTimeZone: ("timezone", False),
 }
-_NAMES: dict[type[exp.Expr], str] = {exp.GroupConcat: "string_agg"}
+_NAMES: dict[type[exp.Expr], str] = {exp.GroupConcat: "string_agg", exp.JSONArrayAgg: "json_agg"}
 
 
 def _spelled(node: exp.Expr) -> str:

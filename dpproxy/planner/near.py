@@ -66,6 +66,9 @@ def _text(tree: exp.Expr) -> str:
 
 
 def _candidates(tree: exp.Expr, place: int | None) -> Iterator[exp.Expr]:
+    yield from (
+        _most_frequent(call) for call in tree.find_all(exp.WithinGroup) if isinstance(call.this, exp.Mode)
+    )
     yield from _without(tree, place)
     queries = [node for node in tree.walk() if isinstance(node, exp.Select) and node.args.get("from_")]
     for query in queries:
@@ -77,6 +80,13 @@ def _candidates(tree: exp.Expr, place: int | None) -> Iterator[exp.Expr]:
         yield _counted(query)
     for table in tree.find_all(exp.Table):
         yield exp.select(exp.Count(this=exp.Star())).from_(exp.Table(this=table.this.copy()))
+
+
+def _most_frequent(call: exp.WithinGroup) -> exp.Select:
+    """The value that mode() asks for, with its count."""
+    key, query = call.expression.expressions[0].this, call.parent_select or exp.Select()
+    group = exp.Group(expressions=[*(query.args.get("group") or exp.Group()).expressions, key.copy()])
+    return _counted(query, group).order_by("count(*) DESC", dialect="postgres").limit(1)
 
 
 def _counted(query: exp.Select, group: exp.Group | None = None) -> exp.Select:

@@ -13,11 +13,13 @@ from dpproxy.aggregates.sum import sum_type
 from dpproxy.aggregates.table import OWN
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from dpproxy.analysis.casts import as_text
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.lists import element
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.texts import LONGEST_TEXT
+from dpproxy.analysis.texts import check_length
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.analysis.windows import Over
 from dpproxy.values.errors import InvalidParameter, TypeMismatch, UndefinedFunction, Unsupported
@@ -205,6 +207,8 @@ def _percentile(call: _Call) -> Typed:
     if call.is_window:
         raise Unsupported("OVER is not supported for ordered-set aggregates", position=position(node))
     kind, entries = node.this, node.expression.expressions
+    if type(kind) is exp.Mode and len(entries) == 1:
+        return _mode(call, entries[0])
     if type(kind) not in (exp.PercentileCont, exp.PercentileDisc) or len(entries) != 1:
         raise Unsupported("this WITHIN GROUP is not answered", position=position(node))
     fraction = _fraction(kind.this, call.scope)
@@ -214,6 +218,14 @@ def _percentile(call: _Call) -> Typed:
         number = call.double(entries[0].this)
         return Typed(call.finish(_quantile("quantile_cont", number, place, descending)), FLOAT8, None)
     sql = call.finish(_quantile("quantile_disc", value.sql, place, descending))
+    return replace(value, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
+
+
+def _mode(call: _Call, entry: exp.Ordered) -> Typed:
+    """MODE() WITHIN GROUP (ORDER BY x): of values that are as frequent, the first one."""
+    value = call.operand(entry.this)
+    order = nodes.Ordered(value.sql, descending=bool(entry.args.get("desc")))
+    sql = call.finish(nodes.Call("mode", (value.sql,), order=(order,)))
     return replace(value, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
 
 
@@ -239,12 +251,7 @@ _VARIES = (exp.Column, exp.Query, exp.Window, exp.AggFunc)
 def _joined(call: _Call) -> Typed:
     """STRING_AGG(x, separator [ORDER BY ...])."""
     node, scope = call.node, call.scope
-    listed = node.this if isinstance(node.this, exp.Order) else None
-    this = node.this if listed is None else listed.this
-    is_distinct = isinstance(this, exp.Distinct)
-    if is_distinct and (call.is_window or len(this.expressions) != 1):
-        raise Unsupported("DISTINCT is not supported here", position=position(node))
-    value = call.operand(this.expressions[0] if is_distinct else this)
+    value, is_distinct, order = _gathered(call)
     separator = node.args.get("separator")
     between = (
         settle(compile_expression(separator, scope), TEXT, scope, node) if separator is not None else None
@@ -255,6 +262,7 @@ def _joined(call: _Call) -> Typed:
             hint="Write string_agg(x, ', ').",
             position=position(node),
         )
+    check_length(between.longest, node)
     if separator is None or separator.find(*_VARIES) is not None:
         raise Unsupported(
             "the separator of string_agg is a constant text",
@@ -262,9 +270,54 @@ def _joined(call: _Call) -> Typed:
             position=position(separator),
         )
     last = nodes.Text("") if between.is_null else between.sql
-    order = () if listed is None else tuple(_entry(e, call) for e in listed.expressions)
     found = nodes.Call("string_agg", (value.sql, last), is_distinct, order)
-    return Typed(call.finish(found), TEXT, longest=LONGEST_TEXT)
+    return Typed(call.finish(found), TEXT)
+
+
+def _gathered(call: _Call) -> tuple[Typed, bool, tuple[nodes.Ordered, ...]]:
+    """What is put together of all rows, whether each value once, and in which order."""
+    node = call.node
+    ordered = node.this if isinstance(node.this, exp.Order) else None
+    this = node.this if ordered is None else ordered.this
+    is_distinct = isinstance(this, exp.Distinct)
+    if call.is_window:  # all rows in each row: as much as there are rows, squared
+        raise Unsupported(f"{call.name}() is not answered before OVER", position=position(node))
+    if is_distinct and len(this.expressions) != 1:
+        raise Unsupported("DISTINCT is not supported here", position=position(node))
+    value = call.operand(this.expressions[0] if is_distinct else this)
+    order = () if ordered is None else tuple(_entry(e, call) for e in ordered.expressions)
+    if is_distinct and any(entry.value != value.sql for entry in order):
+        raise Unsupported(
+            "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+            hint="Order by what is gathered.",
+            position=position(node),
+        )
+    return value, is_distinct, order
+
+
+def _array(call: _Call) -> Typed:
+    """ARRAY_AGG(x [ORDER BY ...])."""
+    value, is_distinct, order = _gathered(call)
+    held = element(value, call.node)
+    if is_distinct:  # which is ordered by itself alone
+        order = tuple(replace(entry, value=held) for entry in order)
+    found = nodes.Call("list", (held,), is_distinct, order)
+    return Typed(call.finish(found), array_of(value.type))
+
+
+def _json(call: _Call) -> Typed:
+    """JSON_AGG(x [ORDER BY ...]) of texts, numbers, truth values and dates."""
+    value, is_distinct, order = _gathered(call)
+    text = as_text(value, call.scope)
+    if text is None or is_distinct:
+        raise Unsupported("json_agg of this is not answered", position=position(call.node))
+    sql = text.sql if value.is_number or value.type.oid == BOOL.oid else nodes.Formula(_QUOTED, (text.sql,))
+    parts = (duck.call("coalesce", sql, nodes.Text("null")), nodes.Text(", "))
+    found = nodes.Call("string_agg", parts, order=order)
+    return Typed(nodes.Formula(("'[' || ", " || ']'"), (call.finish(found),)), JSON)
+
+
+_QUOTED = ("CAST(to_json(", ") AS VARCHAR)")
 
 
 def _entry(entry: exp.Ordered, call: _Call) -> nodes.Ordered:
@@ -301,4 +354,6 @@ AGGREGATES: dict[type[exp.Expr], Rule] = {
     exp.Median: _median,
     exp.WithinGroup: _percentile,
     exp.GroupConcat: _joined,
+    exp.ArrayAgg: _array,
+    exp.JSONArrayAgg: _json,
 }

@@ -18,7 +18,7 @@ MOST_COPIES = 64
 _REPLACED = 16
 """Times that a text of unknown length counts in which each character may become another such text."""
 _QUERY = 16
-"""Copies that a single value of a subquery counts as."""
+"""Copies that a single value of a subquery counts as, and a text of all rows."""
 _ONE_OF = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
 
 
@@ -43,7 +43,7 @@ def _copies(node: exp.Expr, find: Callable[[exp.Column], OpenColumn | None]) -> 
     if isinstance(node, exp.Column):
         column = find(node)
         return 1 if column is None else column.copies
-    if isinstance(node, exp.Query):
+    if isinstance(node, exp.Query | exp.GroupConcat):
         return _QUERY
     parts = [_copies(part, find) for part in node.iter_expressions()]
     if isinstance(node, _ONE_OF):

@@ -7,11 +7,12 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from dpproxy.analysis.lists import ELEMENTS
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.values.errors import TooComplex, Unsupported
-from dpproxy.values.pgtypes import INTERVAL, PLAIN, TIME, TIMESTAMPTZ
+from dpproxy.values.pgtypes import INTERVAL, JSON, PLAIN, TIME, TIMESTAMPTZ, array_of
 
 LARGEST_ANSWER = 64_000_000
 """Characters of an answer that is held somewhere as a whole, counted before it is computed."""
@@ -75,6 +76,7 @@ def carried(found: Open) -> nodes.Query:
 
 
 _CARRIED: Mapping[int, Callable[[nodes.Expr], nodes.Expr]] = {
+    **{kind.oid: lambda value: value for kind in (JSON, *map(array_of, ELEMENTS))},
     TIMESTAMPTZ.oid: lambda moment: duck.call("timezone", nodes.Text("UTC"), moment),
     INTERVAL.oid: lambda span: duck.cast(span, "VARCHAR"),
     TIME.oid: lambda time: duck.cast(time, "VARCHAR"),

@@ -201,7 +201,7 @@ def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
         words = "count of several values"
     elif isinstance(node, exp.Order):
         words = "ORDER BY inside an aggregate"
-    hint = HINTS.get(type(inside)) if inside is not None else None
+    hint = HINTS.get(type(node)) if inside is None else HINTS.get(type(inside), HINTS.get(type(node)))
     return Unsupported(f"{words} is not supported", hint=hint, position=position(inside) or position(node))
 
 

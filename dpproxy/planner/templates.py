@@ -5,6 +5,8 @@ says, as sessions here have none of their own. ``date(x)`` is ``x::date``.
 
 Tableau writes the Sunday before a day as the day minus the number of its weekday. Here that is the Monday before the
 next day, minus one day: ``date_trunc`` has declared keys.
+
+A percentile at several places is written as a list of percentiles at one.
 """
 
 import re
@@ -19,6 +21,7 @@ _TEMPLATE = re.compile(r"(?!.*(%.).*\1)(?=.*%Y)(?:%[YmdHMSf]|[-/.,:; T])+", re.A
 """The parser's writing of YYYY, MM, DD, HH24, MI, SS and US, each once, with what may stand between them."""
 _NAMES: dict[type[exp.Expr], str] = {exp.StrToDate: "to_date", exp.StrToTime: "to_timestamp"}
 _LONGEST = 100
+MOST_PERCENTILES = 100
 
 
 def write_moments(tree: exp.Expr) -> None:
@@ -50,6 +53,22 @@ def write_moments(tree: exp.Expr) -> None:
     for total in list(tree.find_all(exp.Add, exp.Sub)):
         if _is_sunday(total):
             total.replace(_sunday(total))
+
+
+def write_percentiles(tree: exp.Expr) -> None:
+    """``percentile_cont(ARRAY[0.25, 0.75]) WITHIN GROUP (...)`` is a list of single ones, each with its FILTER."""
+    for call in list(tree.find_all(exp.WithinGroup)):
+        places = call.this.this if isinstance(call.this, exp.PercentileCont | exp.PercentileDisc) else None
+        if not isinstance(places, exp.Array) or not 0 < len(places.expressions) <= MOST_PERCENTILES:
+            continue
+        whole = call.parent if isinstance(call.parent, exp.Filter) else call
+        made = exp.Array()
+        for place in places.expressions:
+            one = whole.copy()
+            (one.this if isinstance(one, exp.Filter) else one).this.set("this", place.copy())
+            made.append("expressions", one)
+        made.meta.update(call.this.meta)
+        whole.replace(made)
 
 
 def _is_sunday(node: exp.Binary) -> bool:

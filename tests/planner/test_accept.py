@@ -191,8 +191,9 @@ def test_joins_that_postgresql_does_not_know(kind: str):
         accept(parse(f"SELECT count(*) FROM a {kind} JOIN b ON a.x = b.x"))
 
 
-def test_an_order_inside_an_aggregate_is_for_joined_texts():
-    accept(parse("SELECT string_agg(x, ',' ORDER BY y) FROM t"))
+def test_an_order_inside_an_aggregate_is_for_what_puts_rows_together():
+    for call in ("string_agg(x, ',' ORDER BY y)", "array_agg(x ORDER BY y)", "json_agg(x ORDER BY y)"):
+        accept(parse(f"SELECT {call} FROM t"))
     with pytest.raises(Unsupported, match="ORDER BY inside an aggregate"):
         accept(parse("SELECT sum(x ORDER BY y) FROM t"))
 

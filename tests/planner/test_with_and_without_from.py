@@ -73,7 +73,7 @@ Shown = tuple[object, ...]
 OF_THE_CATALOGUE = frozenset({
     "format('%s has %s', {t}, {i})", "quote_literal({t})", "quote_ident({t})",
     "{t} SIMILAR TO 'A%'", "{t}::char(3)", "pg_typeof(now())",
-    "version() IS NOT NULL", "current_user IS NOT NULL", "pg_typeof({i})", "pg_typeof({t})", "ARRAY[{i}, 2]",
+    "version() IS NOT NULL", "current_user IS NOT NULL", "pg_typeof({i})", "pg_typeof({t})",
     "(ARRAY[1, {i}])[1]", "array_length(ARRAY[1, 2], 1)", "string_to_array({t}, ' ')",
 })  # fmt: skip
 """Answered without FROM alone, by the compiler of statements about the catalogue."""
@@ -82,6 +82,9 @@ OTHERWISE = {
     "date_trunc('month', {day})": "of a date it has no time zone here",
     "current_database()": "it is another one",
     "percentile_cont(0.5) WITHIN GROUP (ORDER BY {d})": "the engine orders by no constant",
+    "percentile_cont(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY {i})": "the same",
+    "percentile_disc(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY {i})": "the same",
+    "mode() WITHIN GROUP (ORDER BY {i})": "the same",
 }
 """What is not PostgreSQL's value and type everywhere, and why."""
 
