@@ -24,10 +24,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = build_parser(COMMANDS).parse_args(argv)
             return handler(arguments.run)(arguments)
     except StartupError as error:
-        tell(str(error))
+        tell(str(error), is_error=True)
         return 2
     except Refusal as refusal:
-        tell(f"{refusal.sqlstate}: {refusal.message}" + (f" ({refusal.hint})" if refusal.hint else ""))
+        tell(
+            f"{refusal.sqlstate}: {refusal.message}" + (f" ({refusal.hint})" if refusal.hint else ""),
+            is_error=True,
+        )
         return 1
     except BrokenPipeError:  # whoever read stdout has gone; the flush at exit shall not meet that again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,7 +13,8 @@ SOON: Final = 1.0
 """Seconds until a command that goes on says that it does."""
 BOLD: Final = "1"
 RED: Final = "31"
-YELLOW: Final = "33"
+COLOURS: Final = {"warning:": "33", "[weaker]": "33", "[stronger]": "32"}
+"""Words that stand out, with their colours."""
 _CLEAR: Final = "\r\x1b[K"
 _lock = threading.RLock()
 _is_shown = False
@@ -31,6 +32,17 @@ def coloured(text: str, code: str, stream: TextIO) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if has_colours else text
 
 
+def _painted(text: str, stream: TextIO) -> str:
+    """The text with its words in colours, and the head of a table in bold."""
+    head, newline, rest = text.partition("\n")
+    rule = rest.partition("\n")[0]
+    if rule and not set(rule) - {"-", "+"}:
+        text = f"{coloured(head, BOLD, stream)}{newline}{rest}"
+    for word, code in COLOURS.items():
+        text = text.replace(word, coloured(word, code, stream))
+    return text
+
+
 def _is_clever(stream: TextIO) -> bool:
     """Whether it is a terminal that does more than print."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -40,7 +52,7 @@ def print_result(text: str) -> None:
     """Print a result on stdout as it is."""
     with _lock:
         _clear()
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{_painted(text, sys.stdout)}\n")
         sys.stdout.flush()
 
 
@@ -49,13 +61,12 @@ def say(line: str) -> None:
     print_result(f"dpproxy: {line}")
 
 
-def tell(line: str) -> None:
+def tell(line: str, *, is_error: bool = False) -> None:
     """Print progress, a warning or an error on stderr."""
     with _lock:
         _clear()
-        word, colon, rest = line.partition("warning:")
-        shown = f"{word}{coloured(colon, YELLOW, sys.stderr)}{rest}" if colon else line
-        sys.stderr.write(f"dpproxy: {shown}\n")
+        name = coloured("dpproxy:", RED, sys.stderr) if is_error else "dpproxy:"
+        sys.stderr.write(f"{name} {_painted(line, sys.stderr)}\n")
         sys.stderr.flush()
 
 

@@ -50,6 +50,18 @@ def test_a_warning_is_coloured_at_a_terminal(monkeypatch: pytest.MonkeyPatch):
     )
 
 
+def test_heads_effects_and_errors_stand_out_at_a_terminal(monkeypatch: pytest.MonkeyPatch):
+    terminal = at_terminal(monkeypatch)
+    monkeypatch.setattr("sys.stdout", terminal)
+    print_result(" a | b\n---+---\n 1 | 2")
+    print_result("one line\nand another")
+    tell("table t [weaker]: more is told", is_error=True)
+    assert terminal.getvalue() == (
+        "\x1b[1m a | b\x1b[0m\n---+---\n 1 | 2\none line\nand another\n"
+        "\x1b[31mdpproxy:\x1b[0m table t \x1b[33m[weaker]\x1b[0m: more is told\n"
+    )
+
+
 def test_what_takes_long_says_so_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch):
     terminal = at_terminal(monkeypatch)
     monkeypatch.setattr("dpproxy.terminal.console.SOON", 0.01)
