@@ -397,10 +397,14 @@ def _chosen(
 
 
 def _score(plan: Plan, singles: list[Single], choice: Choice, distance: int, price: float) -> int:
-    """What the pair tells, in rows, less what is public: the price of its noise."""
+    """What the pair tells, in rows, less what is public: the price of its noise.
+
+    In wider bins no more than this price counts, so that bins are taken wherever they pay more.
+    """
     pair, wide = choice
     rows, columns = (int(singles[place].level(wide=wide).max()) + 1 for place in pair)
-    return plan.weights[pair] * (distance - int(price * rows * columns))
+    costs = int(price * rows * columns)
+    return plan.weights[pair] * (min(distance - costs, costs) if wide else distance - costs)
 
 
 def _distances(singles: list[Single], binned: list[Integers], total: int) -> dict[Choice, int]:

@@ -110,7 +110,9 @@ def _in_places(text: str, numbers: Mapping[str, ViewColumn]) -> str:
     if column.type.oid == TIMESTAMP.oid:  # a width in days, to the nearest step
         places = Fraction(round(places * 86_400_000_000))
     if places.denominator > 1:
-        raise InvalidOption("bins", f"bins of {column.name} are not of a whole number of its steps")
+        step = float(column.places.unit * column.places.step)
+        hint = f"A width of {column.name} is a multiple of {step:g}."
+        raise InvalidOption("bins", f"bins of {column.name} are not of a whole number of its steps", hint)
     return f"{column.name} {places}"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from dpproxy.anonymize import dp_marginals
 from dpproxy.anonymize.dp_marginals import DpMarginals, Purse
+from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import (
     Attribute,
     Categories,
@@ -206,3 +207,17 @@ def test_declared_bins_keep_their_counts() -> None:
     build = DpMarginals().check(request(epsilon=100, bins="a 10"))
     found = build.make(rows, os.urandom, silent).rows[:, 0] // 10
     assert np.bincount(found, minlength=11)[[0, 1, 9]] == pytest.approx([1000, 3000, 2000], abs=20)
+
+
+def test_what_only_three_columns_tell_together_is_lost_here_and_kept_in_a_tree() -> None:
+    """The third is the parity of the other two: each pair is independent."""
+    first, second = np.arange(5000) % 2, np.arange(5000) // 2 % 2
+    rows = np.column_stack([first, second, first ^ second])
+    asked = Request(tuple(Attribute(name, Categories(2)) for name in "abc"), {"epsilon": 1})
+
+    def contradict(method: str) -> float:
+        found = METHODS[method].check(asked).make(rows, os.urandom, silent).rows
+        return float(np.mean(found[:, 0] ^ found[:, 1] ^ found[:, 2]))
+
+    assert contradict("dp_marginals") == pytest.approx(0.5, abs=0.1)
+    assert contradict("dp_kdtree") < 0.02

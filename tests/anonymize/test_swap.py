@@ -129,3 +129,12 @@ def test_what_has_no_order_is_refused() -> None:
     with pytest.raises(InvalidOption, match="the values of a have no order") as caught:
         IrSwap().check(Request((Attribute("a", TREE),), {"k": 2}))
     assert "mdav_swap" in (caught.value.hint or "")
+
+
+def test_with_one_list_of_roles_the_columns_of_neither_are_changed_and_listed() -> None:
+    known = (Attribute("a", Interval(0, 9), Role.QUASI), *(Attribute(name, Interval(0, 9)) for name in "bc"))
+    build = MdavSwap().check(Request(known, {"k": 2}))
+    assert build.changed == ("b", "c")
+    made = build.make(np.array([[n, n, n] for n in range(10)]), os.urandom, silent)
+    assert made.source is not None
+    assert (made.rows[:, 0] == made.source).all()
