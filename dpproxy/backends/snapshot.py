@@ -8,8 +8,10 @@ once, and are public from then on (docs/configuration.md).
 import hashlib
 import os
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,8 @@ LAYOUT = 2
 """Goes up when the same files shall be imported anew."""
 LARGE = 50_000_000
 """Bytes from which an import is expected to take over a second."""
+EVERY = 5.0
+"""Seconds between two lines that tell how far an import is."""
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": 2,
     "autoinstall_known_extensions": False,
@@ -143,19 +147,44 @@ def _import(
 ) -> None:
     began = time.monotonic()
     large = sum(file.size for file in files) >= LARGE
+    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     for number, file in enumerate(files, start=1):
+        words = f"importing {file.path.name} ({number} of {len(files)}, {file.size / 1e6:.0f} MB)"
         if large or time.monotonic() - began > 1:
-            progress(f"importing {file.path.name} ({number} of {len(files)}, {file.size / 1e6:.0f} MB)")
+            progress(words)
         try:
             _check_columns(connection, file)
             table = exp.to_identifier(file.table, quoted=True).sql("duckdb")
-            _relation(connection, file).create(table)
+            with _telling(connection, words, progress):
+                _relation(connection, file).create(table)
             for column in _required(file):
                 name = exp.to_identifier(column, quoted=True).sql("duckdb")
                 connection.execute(f"ALTER TABLE {table} ALTER COLUMN {name} SET NOT NULL")
         except (duckdb.Error, pyarrow.ArrowException) as error:
             # The engine's text may quote a row.
             raise StartupError(_refusal(file, error)) from None
+
+
+@contextmanager
+def _telling(
+    connection: duckdb.DuckDBPyConnection, words: str, progress: Callable[[str], None]
+) -> Iterator[None]:
+    """Tell now and then how far the connection's statement is, as the engine estimates it."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(EVERY):
+            percent = connection.query_progress()
+            if 0 < percent < 100:
+                progress(f"{words}: {percent:.0f} %")
+
+    watcher = threading.Thread(target=watch, name="import", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
 
 
 def _schema(file: _File) -> pyarrow.Schema:

@@ -102,6 +102,18 @@ def test_a_slow_import_says_where_it_is(source: Path, state: Path, monkeypatch: 
     assert told == ["importing people.csv (1 of 1, 0 MB)"]
 
 
+def test_a_long_import_says_how_far_it_is(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch):
+    (folder := tmp_path / "long").mkdir()
+    duckdb.sql(f"COPY (SELECT hash(i) AS h, hash(i, 1) AS g FROM range(300000) r(i)) TO '{folder / 'a.csv'}'")
+    monkeypatch.setattr("dpproxy.backends.snapshot.EVERY", 0.005)
+    told: list[str] = []
+    snapshot(folder, state, told.append)
+    shares = [int(line.rpartition(": ")[2].removesuffix(" %")) for line in told]
+    assert told[0].startswith("importing a.csv (1 of 1, ")
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] <= shares[-1] <= 100
+
+
 def test_a_database_file_is_served_as_it_is(tmp_path: Path, state: Path):
     file = tmp_path / "x.duckdb"
     duckdb.connect(file).close()
