@@ -32,6 +32,7 @@ from dpproxy.planner.exact import exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.label import label, unit_words
 from dpproxy.planner.mechanisms import noise_delta
+from dpproxy.planner.numbered import numbered
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.ordered import Draws, bounded
 from dpproxy.planner.padding import check_padded
@@ -109,6 +110,11 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
         empty=empty,
         single=is_single,
         unique=of_groups(sets[0], shown) if len(sets) == 1 else None,
+        further=numbered(
+            shown,
+            lambda part: shown.index(part) if part in shown else None,
+            lambda told: len(sets) == 1 and all(n in told for n in sets[0]),
+        ),
         declared=not (called or refined or any(p.discovered for p in planning.parts)),
     )
 

@@ -61,5 +61,7 @@ class Open:
     """Has one row at most."""
     unique: frozenset[int] | None = None
     """Places of columns that no two rows share the values of; None where none are known (``unique.py``)."""
+    further: frozenset[int] | None = None
+    """Other ones, from which nothing but the size of joins follows (``numbered.py``)."""
     declared: bool = False
     """Its rows follow from the policy alone, though they were asked of protected rows: keys without a figure."""

@@ -15,7 +15,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_join
-from dpproxy.planner.open_sizes import CONSTANT, Pair, Source, size_of_inner, size_of_outer
+from dpproxy.planner.open_sizes import Pin, Source, size_of_inner, size_of_outer
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan, own_nodes
@@ -42,8 +42,8 @@ class OpenRows:
     around: Around | None = None
     run: tuple[Source, ...] = ()
     """Inner joins since the last outer one, all before that as one; not in ``rows`` until they are settled."""
-    pairs: tuple[Pair, ...] = ()
-    """What conditions equate in the run."""
+    pins: tuple[Pin, ...] = ()
+    """What conditions leave one value in the run."""
 
     def find(self, node: exp.Column) -> OpenColumn | None:
         """The column of a name, None where there is none here. Raises 42702."""
@@ -120,7 +120,7 @@ def open_rows(
     first = _source(found[0], planning)
     pool = conjuncts(select.args.get("where"))
     rows = OpenRows((first,), first.columns, (), first.rows, around, (first,))
-    rows = replace(rows, pairs=tuple(p for c in pool if (p := _equated(c, rows, first)) is not None))
+    rows = replace(rows, pins=tuple(p for c in pool for p in _pins(c, rows, first)))
     for entry in found[1:]:
         rows = _joined(rows, _source(entry, planning), entry, planning, scope_of, pool)
     return _settled(rows, planning, found[-1])
@@ -128,7 +128,7 @@ def open_rows(
 
 def _settled(rows: OpenRows, planning: Planning, entry: Entry) -> OpenRows:
     """With the size of the inner joins so far. Raises ``TooComplex``."""
-    size = size_of_inner(rows.run, rows.pairs, planning)
+    size = size_of_inner(rows.run, rows.pins, planning)
     check_join(size, [s.rows for s in rows.sources], position(entry.node))
     return replace(rows, rows=size)
 
@@ -165,6 +165,7 @@ def _source(entry: Entry, planning: Planning) -> Source:
         relation.rows,
         relation.unique,
         released=relation.released,
+        further=relation.further,
     )
 
 
@@ -208,19 +209,20 @@ def _joined(
     )
     both = replace(both, visible=(*merged, *rest))
     written = [*(conjuncts(exp.Where(this=on)) if on is not None else []), *([] if side else pool)]
-    pairs += [p for p in (_equated(c, both, source) for c in written) if p is not None]
+    pins = [pin for a, b in pairs for pin in (Pin(a, (b,)), Pin(b, (a,)))]
+    pins += [pin for c in written for pin in _pins(c, both, source)]
     if conditions:
         added = nodes.Join(source.item, all_of(conditions), side)
     else:
         added = nodes.Join(source.item, nodes.TRUE if side else None, side or "CROSS")
     both = replace(both, joins=(*rows.joins, added))
     if not side:
-        return replace(both, run=(*rows.run, source), pairs=(*rows.pairs, *pairs))
+        return replace(both, run=(*rows.run, source), pins=(*rows.pins, *pins))
     rows = _settled(rows, planning, entry)
-    size = size_of_outer(rows.sources, rows.rows, source, pairs, side, planning)
+    size = size_of_outer(rows.sources, rows.rows, source, pins, side, planning)
     check_join(size, [s.rows for s in both.sources], position(entry.node))
     columns = tuple(c for s in both.sources for c in s.columns)
-    return replace(both, rows=size, run=(Source("", source.item, columns, size, None),), pairs=())
+    return replace(both, rows=size, run=(Source("", source.item, columns, size, None),), pins=())
 
 
 def _using(name: str, rows: OpenRows, entry: Entry) -> OpenColumn:
@@ -243,26 +245,46 @@ def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: Entry, scope: Scope)
     )
 
 
-def _is_constant(node: exp.Expr) -> bool:
-    return node.find(exp.Column, exp.Query) is None and all(
-        isinstance(f, exp.Cast) for f in node.find_all(exp.Func)
-    )
+_EXACT = (
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Cast,
+    exp.DataType,
+    exp.Paren,
+    exp.Add,
+    exp.Sub,
+    exp.Neg,
+)
+"""What has one value for each combination of values of its columns."""
 
 
-def _equated(node: exp.Expr, both: OpenRows, source: Source) -> tuple[OpenColumn, OpenColumn] | None:
-    """A column of those before, or a constant, and one of the new entry that a condition equates."""
+def _pins(node: exp.Expr, both: OpenRows, source: Source) -> Iterator[Pin]:
+    """What an equality leaves one value where it is about the new entry: either side, for each value of the other."""
     node = node.unnest()
     if type(node) is not exp.EQ:
-        return None
-    sides = [
-        both.find(s.unnest()) if type(s.unnest()) is exp.Column else None
-        for s in (node.this, node.expression)
-    ]
-    own = [any(s is c for c in source.columns) for s in sides]
-    if own[0] == own[1]:
-        return None
-    if None in sides:
-        fixed, other = (sides[0], node.expression) if own[0] else (sides[1], node.this)
-        return (CONSTANT, fixed) if fixed is not None and _is_constant(other) else None
-    a, b = sides if own[1] else reversed(sides)
-    return (a, b) if a is not None and b is not None else None
+        return
+    columns = {id(n): both.find(n) for n in node.find_all(exp.Column)}
+    if None in columns.values() or not any(c is own for c in columns.values() for own in source.columns):
+        return
+    for side, other in ((node.this, node.expression), (node.expression, node.this)):
+        column = columns.get(id(_unshifted(side.unnest(), both)))
+        if column is not None and all(isinstance(n, _EXACT) for n in other.walk()):
+            yield Pin(
+                column, tuple(c for n in other.find_all(exp.Column) if (c := columns[id(n)]) is not None)
+            )
+
+
+def _unshifted(node: exp.Expr, both: OpenRows) -> exp.Expr:
+    """The column of a sum of it and whole numbers. Of numbers that are not exact, two may have one sum."""
+    is_sum = isinstance(node, exp.Add | exp.Sub)
+    while isinstance(node, exp.Add | exp.Sub):
+        left, right = node.this.unnest(), node.expression.unnest()
+        if isinstance(node, exp.Add) and isinstance(left, exp.Literal):
+            left, right = right, left
+        if not (isinstance(right, exp.Literal) and right.is_int):
+            return exp.Null()
+        node = left
+    found = both.find(node) if type(node) is exp.Column else None
+    is_exact = found is not None and found.typed.is_number and found.typed.scale is not None
+    return node if is_exact or not is_sum else exp.Null()

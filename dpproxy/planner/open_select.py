@@ -17,6 +17,7 @@ from dpproxy.analysis.windows import refuse_windows
 from dpproxy.planner.answer import UNKNOWN_ERROR, Item, is_star, items, limits, ordering, row_number
 from dpproxy.planner.declared_keys import lists_keys, refuse_counted
 from dpproxy.planner.empty import has_no_rows, has_one_row
+from dpproxy.planner.numbered import numbered
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_aggregates import aggregate, is_aggregate
 from dpproxy.planner.open_from import OpenRows, open_rows
@@ -125,6 +126,7 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     unique = OF_ONE_ROW if is_single else _unique(listed, rows, grouped)
     if unique is None and query.distinct:
         unique = of_distinct(len(values))
+    further = _further([item.node.unnest() for item in listed], rows, grouped)
     chosen = _is_chosen(select, listed, rows)
     columns = tuple(
         _column(n, i, v, r, rows, chosen=chosen)
@@ -132,7 +134,7 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     )
     planning.selected |= any(c.accuracy is not None and c.accuracy.half is not None for c in columns)
     return Open(
-        query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, lists_keys(found)
+        query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found)
     )  # fmt: skip
 
 
@@ -156,10 +158,34 @@ def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) ->
     written = [item.node.unnest() for item in listed]
     if grouped is not None:
         return None if grouped.has_sets else of_groups(grouped.keys, written)
-    if len(rows.sources) != 1:
-        return None
+    return _of_one(rows, written, rows.sources[0].unique) if len(rows.sources) == 1 else None
+
+
+def _of_one(rows: OpenRows, written: Sequence[exp.Expr], unique: Unique) -> Unique:
+    """What is unique in the only entry of FROM, where it is written here."""
     shown = [rows.find(n) if type(n) is exp.Column else None for n in written]
-    return of_rows(rows.sources[0].unique, rows.sources[0].columns, shown)
+    return of_rows(unique, rows.sources[0].columns, shown)
+
+
+def _further(written: Sequence[exp.Expr], rows: OpenRows, grouped: Grouping | None) -> Unique:
+    """What a window numbers here, or in the only entry of FROM."""
+    only = rows.sources[0] if grouped is None and len(rows.sources) == 1 else None
+
+    def are_unique(told: Sequence[exp.Expr]) -> bool:
+        if grouped is not None:
+            return not grouped.has_sets and all(key in told for key in grouped.keys)
+        return only is not None and _of_one(rows, told, only.unique) is not None
+
+    def place_of(part: exp.Expr) -> int | None:
+        column = rows.find(part) if type(part) is exp.Column else None
+        for place, node in enumerate(written):
+            is_named = column is not None and type(node) is exp.Column and rows.find(node) is column
+            if is_named or node == part:
+                return place
+        return None
+
+    found = numbered(written, place_of, are_unique)
+    return _of_one(rows, written, only.further) if found is None and only is not None else found
 
 
 def _is_chosen(select: exp.Select, listed: Sequence[Item], rows: OpenRows) -> bool:

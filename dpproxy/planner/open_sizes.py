@@ -6,16 +6,16 @@ from math import prod
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.typed import null
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.values.pgtypes import TEXT
 
-Pair = tuple[OpenColumn, OpenColumn]
-"""Two columns that a condition equates; the first is ``CONSTANT`` where the other has one value."""
 
-CONSTANT = OpenColumn("", null(TEXT))
-"""What is the same in every row."""
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A column that a condition leaves one value for each combination of values of others; of none, a constant."""
+
+    column: OpenColumn
+    by: tuple[OpenColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,51 +30,53 @@ class Source:
     table: str = ""
     """The public table it is, if it is one."""
     released: bool = False
+    further: frozenset[int] | None = None
 
 
-def size_of_inner(sources: Sequence[Source], pairs: Sequence[Pair], planning: Planning) -> int:
+def size_of_inner(sources: Sequence[Source], pins: Sequence[Pin], planning: Planning) -> int:
     """The most rows of inner joins, whose order is the engine's choice: the least that an order from any source gives.
 
     Each step takes the source of which the fewest rows share the values of what is equated with those before.
     """
-    return min(_from(start, sources, pairs, planning) for start in sources)
+    return min(_from(start, sources, pins, planning) for start in sources)
 
 
-def _from(start: Source, sources: Sequence[Source], pairs: Sequence[Pair], planning: Planning) -> int:
-    known = {id(CONSTANT), *(id(c) for c in start.columns)}
+def _from(start: Source, sources: Sequence[Source], pins: Sequence[Pin], planning: Planning) -> int:
+    known = {id(c) for c in start.columns}
     left = [s for s in sources if s is not start]
-    most = {id(s): _most(s, _met(pairs, known), planning) for s in left}
-    size = _most(start, _met(pairs, {id(CONSTANT)}), planning)
+    most = {id(s): _most(s, _met(pins, known), planning) for s in left}
+    size = _most(start, _met(pins, ()), planning)
     while left:
         taken = min(left, key=lambda s: most[id(s)])
         left = [s for s in left if s is not taken]
         size *= most[id(taken)]
         added = {id(c) for c in taken.columns}
         known |= added
-        touched = {id(c) for pair in pairs for c, o in (pair, pair[::-1]) if id(o) in added}
+        touched = {id(p.column) for p in pins if any(id(c) in added for c in p.by)}
         for source in left:
             if any(id(c) in touched for c in source.columns):
-                most[id(source)] = _most(source, _met(pairs, known), planning)
+                most[id(source)] = _most(source, _met(pins, known), planning)
     return size
 
 
-def _met(pairs: Sequence[Pair], known: Collection[int]) -> list[OpenColumn]:
-    """The columns that are equated with a known one."""
-    return [c for pair in pairs for c, other in (pair, pair[::-1]) if id(other) in known]
+def _met(pins: Sequence[Pin], known: Collection[int]) -> list[OpenColumn]:
+    """The columns that have one value where others are known."""
+    return [p.column for p in pins if all(id(c) in known for c in p.by)]
 
 
 def size_of_outer(
     sources: Sequence[Source],
     before: int,
     source: Source,
-    pairs: Sequence[Pair],
+    pins: Sequence[Pin],
     side: str,
     planning: Planning,
 ) -> int:
     """The most rows of an outer join: each row of one side meets as many as share its values on the other."""
-    size = before * _most(source, [b for _, b in pairs], planning)
+    others, own = ({id(c) for s in side for c in s.columns} for side in (sources, [source]))
+    size = before * _most(source, _met(pins, others), planning)
     if len(sources) == 1:
-        size = min(size, source.rows * _most(sources[0], [a for a, _ in pairs], planning))
+        size = min(size, source.rows * _most(sources[0], _met(pins, own), planning))
     size += before if side in ("LEFT", "FULL") else 0
     return size + (source.rows if side in ("RIGHT", "FULL") else 0)
 
@@ -108,7 +110,8 @@ def _distinct(source: Source, columns: Sequence[OpenColumn], planning: Planning)
 
 def _most(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> int:
     """The most rows that share the values of some columns; at least 1, so that no join hides what another makes."""
-    if source.unique is not None and source.unique <= _places(source, columns):
+    places = _places(source, columns)
+    if any(unique is not None and unique <= places for unique in (source.unique, source.further)):
         return 1
     keys = _keys(source, columns, planning)
     if not keys:

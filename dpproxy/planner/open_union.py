@@ -13,6 +13,7 @@ from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.answer import limits, ordinal, row_number
 from dpproxy.planner.empty import has_no_rows, has_one_row
+from dpproxy.planner.numbered import tagged
 from dpproxy.planner.open import Open, OpenColumn, farther
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.unique import of_copies, of_distinct
@@ -61,10 +62,13 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
         if form != column.typed.sql
     ]
     unique = of_distinct(len(columns)) if distinct else None if is_union else of_copies(left.unique, changed)
+    further = tagged(query, left, right) if is_union and not distinct else None
     released = left.released or right.released
     empty = left.empty and (right.empty or not is_union)
     declared = released and all(side.declared or not side.released for side in (left, right))
-    found = Open(combined, tuple(columns), released, rows, empty, unique=unique, declared=declared)
+    found = Open(
+        combined, tuple(columns), released, rows, empty, unique=unique, further=further, declared=declared
+    )
     return arranged(query, found, planning)
 
 

@@ -11,6 +11,15 @@ SHAPES = "(city VARCHAR, sex VARCHAR, n BIGINT, s BIGINT, p DECIMAL(18,2), h DOU
 
 _NUMBERS = ("x.n", "x.s", "x.p", "x.h")
 _KEYS = ("x.city", "x.sex")
+_NUMBERED = (
+    "(SELECT *, row_number() OVER (PARTITION BY sex ORDER BY city) AS r FROM t) x JOIN (SELECT *, rank() OVER "
+    "(PARTITION BY sex ORDER BY city) AS r FROM t) y ON x.sex = y.sex AND x.r = y.r + 1"
+)
+_TAGGED = (
+    "(SELECT city, sex, n, s, p, h, 'a' AS k FROM t UNION ALL SELECT city, sex, s, n, p, h, 'b' FROM t) x JOIN "
+    "(SELECT sex, city, n, 1 AS k FROM t UNION ALL SELECT sex, city, s, 2 FROM t) y ON x.sex = y.sex AND "
+    "x.city = y.city AND x.k = 'b' AND y.k = 1"
+)
 FROMS = (
     ("t AS x", _NUMBERS, _KEYS),
     ("(SELECT city, sex, n, s, p, h FROM t WHERE n > 2) AS x", _NUMBERS, _KEYS),
@@ -25,6 +34,8 @@ FROMS = (
      _KEYS),
     ("(SELECT city, NULL AS sex, sum(n) AS n, max(s) AS s, min(p) AS p, avg(h) AS h FROM t GROUP BY city) x",
      _NUMBERS, ("x.city",)),
+    (_NUMBERED, (*_NUMBERS, "y.n", "y.r"), (*_KEYS, "y.city")),
+    (_TAGGED, (*_NUMBERS, "y.n"), _KEYS),
     ("t x NATURAL JOIN (SELECT city, size FROM cities) c", (*_NUMBERS, "c.size"), ("city", "x.sex")),
 )  # fmt: skip
 _VALUES = (

@@ -25,6 +25,15 @@ WIDE = ", ".join(f"'{'c' * 900}{n}'" for n in range(4))
 """3,600 characters: 17,000 rows are too many."""
 
 
+T = "WITH t AS (SELECT n, tens, max(CAST(n AS float8)) AS h, count(*) AS c FROM p GROUP BY n, tens)"
+ROWS = "WITH t AS (SELECT n, tens, row_number() OVER (PARTITION BY tens ORDER BY n) AS r FROM p)"
+RANKED = "WITH t AS (SELECT n, tens, rank() OVER (PARTITION BY tens ORDER BY n) AS r FROM p GROUP BY n, tens)"
+GROUPS = "FROM p GROUP BY n, tens"
+TAGGED = f"WITH t AS (SELECT n, tens, 's' AS k {GROUPS} UNION ALL SELECT n, tens, 'c' {GROUPS})"
+ALIKE = TAGGED.replace("'c'", "'s'")
+TIED = RANKED.replace("ORDER BY n", "ORDER BY tens")
+
+
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     home: Path = tmp_path_factory.mktemp("home")
@@ -44,6 +53,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         "SELECT count(*) FROM p a, p b WHERE a.tens = 3 AND b.tens = '4'",
         "SELECT count(*) FROM p a JOIN p b ON b.tens = CAST(7 AS int) WHERE a.tens = 3",
         "SELECT count(*) FROM q LEFT JOIN p b ON b.n = 7",
+        f"{T} SELECT a.c - b.c FROM t a JOIN t b ON a.tens = b.tens AND a.n = b.n + 1",
+        f"{T} SELECT a.c - b.c FROM t a LEFT JOIN t b ON b.tens = a.tens AND a.n - 52 = b.n",
+        f"{ROWS} SELECT 1 FROM t a, t b, t c WHERE a.tens = b.tens AND b.tens = c.tens AND a.r = b.r + 1 AND b.r = c.r",
+        f"{RANKED} SELECT a.n FROM t a JOIN t b ON a.tens = b.tens AND 1 + b.r = a.r",
+        f"{TAGGED} SELECT a.n FROM t a, t b WHERE a.n = b.n AND a.tens = b.tens AND a.k = 's' AND b.k = 'c'",
         f"SELECT tens, word, {WIDE} FROM p GROUP BY tens, word",
         f"SELECT a.tens, q.m, {WIDE} FROM p a LEFT JOIN q ON a.n = q.n GROUP BY a.tens, q.m",
         f"SELECT tens, {WIDE} FROM p GROUP BY ROLLUP (tens)",
@@ -56,6 +70,12 @@ def test_joins_on_keys_and_few_groups_are_no_multiples(engine: Engine, sql: str)
 @pytest.mark.parametrize(
     "sql",
     [
+        # two doubles may have one sum; ranks may tie; both sides have one constant
+        f"{T} SELECT a.c FROM t a JOIN t b ON a.tens = b.tens AND a.h = b.h + 1",
+        f"{TIED} SELECT a.n FROM t a JOIN t b ON a.tens = b.tens AND a.r = b.r + 1",
+        f"{ROWS} SELECT a.n FROM t a JOIN t b ON a.r = b.r + 1",
+        f"{ALIKE} SELECT a.n FROM t a, t b WHERE a.n = b.n AND a.tens = b.tens AND a.k = b.k",
+        f"{TAGGED} SELECT a.n FROM t a, t b WHERE a.n = b.n AND a.tens = b.tens",
         "SELECT count(*) FROM p a, p b, p c WHERE a.n = b.n",
         "SELECT count(*) FROM p a, p b, p c WHERE a.tens = b.tens AND b.n = c.n",
         "SELECT count(*) FROM p a, p b, none",
