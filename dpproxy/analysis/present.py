@@ -70,6 +70,23 @@ def mentions(tree: exp.Expr) -> bool:
     return tree.find(*PRESENT) is not None or any(calls)
 
 
+def row_of(tree: exp.Expr, settings: Mapping[str, str]) -> tuple[datetime | date | str, ...] | None:
+    """The row of a statement of nothing but the present, as pools ask; None of any other."""
+    if any(type(node) not in _ALONE for node in tree.walk()):
+        return None
+    present = present_of(settings)
+    row = ((item.unalias(), value_of(item.unalias(), present)) for item in tree.expressions)
+    return tuple(
+        value.replace(tzinfo=UTC)
+        if isinstance(value, datetime) and type(node) is exp.CurrentTimestamp
+        else value
+        for node, value in row
+    )
+
+
+_ALONE = frozenset((exp.Select, exp.Alias, exp.Identifier, *PRESENT))
+
+
 def now(node: exp.Expr, scope: Scope) -> Typed:
     """``now()``, ``current_timestamp(3)``, ``localtimestamp``, ``current_date``, ``timeofday()``."""
     present = scope.parameters.present

@@ -163,6 +163,13 @@ class Answers:
         rows = output.convert(plan.outputs, found)
         return Answer(f"SELECT {len(rows)}", rows=rows)
 
+    def kept(self, plan: PublicPlan) -> Rows | None:
+        """The rows of a statement that reads nothing, where they were answered before; never waits."""
+        if not plan.constant or plan.exact or plan.view or plan.portion:
+            return None
+        rows = self._constants.get(printing.text(plan.query))
+        return None if rows is None else output.convert(plan.outputs, rows)
+
     def _constant(self, sql: str, session: str) -> Rows:
         """Rows of a statement that reads nothing, run where no data is, or kept from another time."""
         rows = self._constants.get(sql)

@@ -34,7 +34,7 @@ from dpproxy.algebra.request import (
     complete,
 )
 from dpproxy.analysis.casts import is_known
-from dpproxy.analysis.present import mentions
+from dpproxy.analysis.present import mentions, row_of
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by, unpaid
 from dpproxy.backends.facts import Facts
@@ -418,7 +418,9 @@ class Engine:
 
     def _at_hand(self, request: Request) -> Answer | None:
         prepared, caller = request.prepared, request.caller
-        if not prepared.charged or self._answered.get(request.text) is None:
+        if not prepared.charged:
+            return self._free_at_hand(request)
+        if self._answered.get(request.text) is None:
             return None  # never answered before: no stored release can exist
         is_near = self._plans.is_current and self._ledger.is_near
         if not isinstance(prepared.statement, Select) or not is_near:
@@ -430,6 +432,25 @@ class Engine:
             self._known_answers.put(key, answer)
             self._sessions.find(caller.session).last_cost = 0
         return answer
+
+    def _free_at_hand(self, request: Request) -> Answer | None:
+        """The answer to a statement that reads no relation, as pools ask for a sign of life; None for others."""
+        prepared = request.prepared
+        match prepared.statement:
+            case _ if request.values:
+                return None
+            case CatalogueQuery():
+                return self._of_sessions.get(_session_key(request))
+            case Select(tree, is_of_present=True) if tree is not None:
+                row = row_of(tree, _timed(request).settings)
+                return None if row is None else Answer("SELECT 1", prepared.columns, (row,))
+            case Select() if self._plans.is_current:
+                plan = self._plans.find_plan(request)
+                is_same = plan is not None and tuple(o.column for o in plan.outputs) == prepared.columns
+                rows = self._answers.kept(plan) if isinstance(plan, PublicPlan) and is_same else None
+                return None if rows is None else Answer(f"SELECT {len(rows)}", prepared.columns, rows)
+            case _:
+                return None
 
     def _replayed(self, request: Request) -> Answer | None:
         def find(losses: tuple[Drawn, ...] | None) -> Plan | None:
@@ -508,8 +529,7 @@ class Engine:
 
     def _of_session(self, request: Request, tree: exp.Expr) -> Answer:
         """The answer to a question that depends on the caller and the settings alone, kept for the next time."""
-        caller, settings = request.caller, request.settings
-        key = caller.user, request.text, tuple(settings.items())
+        caller, settings, key = request.caller, request.settings, _session_key(request)
         answer = self._of_sessions.get(key)
         if answer is None:
             answer = self._catalogue.run(self._view(caller, settings), tree, (), {})
@@ -560,6 +580,10 @@ def _explained(sql: str, explain: Explain, caller: Caller) -> Prepared | None:
         several = ExplainSeveral(explain.several, explain.as_json, explain.budget, explain.cube)
         return Prepared(sql, (), EXPLAIN_COLUMNS, several)
     return None
+
+
+def _session_key(request: Request) -> tuple[object, ...]:
+    return request.caller.user, request.text, tuple(request.settings.items())
 
 
 def _timed(request: Request) -> Request:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer, Caller
-from dpproxy.algebra.request import Request
-from dpproxy.config.settings import DEFAULTS
+from dpproxy.algebra.request import Request, complete
+from dpproxy.config.settings import DEFAULTS, PRESENT, moments
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import BudgetExceeded, InvalidParameter
@@ -407,3 +408,33 @@ def test_a_share_of_a_value_is_met_around_what_was_released(engine: Engine, item
     assert 0.005 * float(str(value)) <= reach <= 0.0115 * float(str(value))
     with pytest.raises(InvalidParameter, match="cannot be met"):
         ask_with(engine, sql, BOB, target_error="1 %")  # it is not his release
+
+
+AT_HAND = (
+    "SELECT now()",
+    "SELECT current_timestamp, current_date, localtimestamp AS clock",
+    "SELECT transaction_timestamp(), statement_timestamp(), clock_timestamp(), timeofday()",
+    "SELECT 1, 'x' AS y, NULL, 1.50, true",
+    "SELECT version()",
+    "SELECT current_database(), current_user",
+)
+OTHERS = (
+    "SELECT now() + interval '1 day'", "SELECT now() LIMIT 0", "SELECT DISTINCT now()", "SELECT count(*) FROM t",
+    "SELECT relname FROM pg_class", "SELECT current_timestamp(3)",
+)  # fmt: skip
+
+
+def test_a_sign_of_life_is_at_hand_as_it_is_answered(engine: Engine):
+    began, arrived = (datetime(2026, 3, 29, 0, 59, 59, n, tzinfo=UTC) for n in (0, 120))
+    for zone in ("UTC", "Europe/Berlin", "-03:30"):
+        settings = {**DEFAULTS, "dp.epsilon": "1", "timezone": zone, PRESENT: moments(began, arrived)}
+        for sql in (*AT_HAND, *OTHERS):
+            request = Request(ANN, complete(engine.prepare(ANN, sql, (), settings)), (), settings)
+            whole = complete(engine.run(request))
+            found = engine.run(request, only_at_hand=True)
+            if sql in AT_HAND:
+                assert found is not None
+                assert (list(found.rows), found.tag) == (list(whole.rows), whole.tag)
+                assert found.columns in (whole.columns, request.prepared.columns)
+            else:
+                assert found is None or request.prepared.charged
