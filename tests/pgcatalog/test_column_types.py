@@ -83,7 +83,7 @@ def test_every_moment_of_the_catalogue_has_a_zone():
 
 
 def test_columns_of_our_own_relations_are_what_they_are_declared():
-    stored = {"text": "VARCHAR", "int8": "BIGINT", "timestamp": "TIMESTAMP"}
+    stored = {"text": "VARCHAR", "int8": "BIGINT", "timestamp": "TIMESTAMP", "bool": "BOOLEAN"}
     for columns in OWN.values():
         for column in columns:
             if column.type.oid != NUMERIC.oid:
