@@ -12,6 +12,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import FLOATS, INT2, INT4, INT8, NUMERIC, SqlType
+from udfs.mechanisms.linear import Linear
 
 
 def sum_type(kind: SqlType) -> SqlType:
@@ -92,6 +93,9 @@ class Sum:
     def _half_width(self, noise: Noise, confidence: Fraction) -> float:
         if not self.derived:
             return noise.half_width(confidence)[0] * float(self.argument.unit)
+        linear = Linear.of(noise.draws, confidence)
+        if linear is not None:
+            return linear.reach(self.weights, confidence)
         halves = noise.half_width((1 + confidence) / 2)  # both hold together, by the union bound
         return (halves[0] + abs(self.argument.centre) * halves[1]) * float(self.argument.unit)
 

@@ -55,6 +55,25 @@ def test_what_a_new_draw_costs_is_said_where_it_is_better(engine: Engine):
     assert re.search(r"A new draw costs 0\.2 epsilon: n ±\d+ \(SET dp\.reuse = 'never';\)\.", said.detail)
 
 
+@pytest.mark.parametrize("listed", ["count(*) AS n", "sum(x) AS n", "count(*) - 2 * count_if(b) AS n"])
+def test_what_is_said_of_a_new_draw_is_what_it_costs_and_says(engine: Engine, listed: str):
+    ask(
+        engine, f"SELECT b, y, {listed.removesuffix(' AS n')} FROM t WHERE x > 6 GROUP BY b, y", epsilon="0.2"
+    )
+    total = f"SELECT {listed} FROM t WHERE x > 6"
+    settings = {**DEFAULTS, "dp.epsilon": "0.2"}
+    prepared = engine.prepare(ANN, total, (), settings)
+    told = re.search(
+        r"A new draw costs (\S+) epsilon: n ±(\S+) ",
+        of_error(engine.run(Request(ANN, prepared, (), settings))).detail or "",
+    )
+    assert told is not None
+    fresh = {**settings, "dp.reuse": "never"}
+    drawn = engine.run(Request(ANN, engine.prepare(ANN, total, (), fresh), (), fresh))
+    assert drawn.nano == float(told[1]) * 1e9
+    assert of_error(drawn).message == f"95 % half-width: n ±{told[2]}"
+
+
 def test_released_answers_are_used_as_set(engine: Engine):
     def cost(sql: str, reuse: str) -> float:
         settings = {**DEFAULTS, "dp.epsilon": "0.3", "dp.reuse": reuse}

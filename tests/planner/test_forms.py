@@ -94,6 +94,20 @@ def test_what_is_no_sum_with_constant_weights_of_several_is_bounded_number_by_nu
     assert "POW(" in plan_of(world, "SELECT sum(age) / count(*) AS x FROM people", COLUMNS).answer
 
 
+def test_a_sum_beside_its_average_is_one_bound_of_both_measures(world: World):
+    """It is the centred sum and the count times the middle."""
+    plan = plan_of(world, "SELECT sum(age) AS x, avg(age) FROM people", COLUMNS)
+    [part] = plan.parts
+    assert part.mechanism is not None
+    exact = [40_000 if w == 1 else w * 8_000 for w in part.mechanism.widths]
+    noise = part.mechanism.draw(DRAWS)
+    off = np.abs(noise @ np.array([50 if w == 1 else 1 for w in part.mechanism.widths]))
+    [(total, _, low, high, *_)] = shown(plan, [exact])
+    half, best = float(str(high)) - float(str(total)), float(np.quantile(off, 0.95))
+    assert float(str(high)) - float(str(low)) == pytest.approx(2 * half)
+    assert best / 1.1 <= half <= 1.4 * best
+
+
 def test_a_divisor_that_may_be_zero_has_no_interval(world: World):
     plan = plan_of(world, "SELECT CAST(sum(age) / count(*) AS float8) AS x FROM people", COLUMNS)
     (part,) = plan.parts
