@@ -8,12 +8,12 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import bins, instants, numbers, open_functions, patterns, texts
-from dpproxy.analysis.open_functions import bits, character, joined, of_texts, split_part
+from dpproxy.analysis.open_functions import bits, character, joined, of_texts
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed, as_double, inexact
 from dpproxy.values.errors import Unsupported
-from dpproxy.values.pgtypes import FLOAT8, NUMERIC, TEXT
+from dpproxy.values.pgtypes import FLOAT8, NUMERIC
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
@@ -129,6 +129,14 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
         ("expressions",),
         ("safe", "coalesce"),
     ),
+    exp.Translate: Function(
+        texts.translated, "total on text; the result is no longer", ("this", "from_", "to")
+    ),
+    exp.SplitPart: Function(
+        texts.split_part,
+        "total on text; a constant place that is not 0",
+        ("this", "delimiter", "part_index"),
+    ),
     exp.Extract: Function(
         instants.extract,
         "of a finite date in the years 1 to 9999, by the declared bounds",
@@ -143,8 +151,6 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
     ),
     exp.TimeToStr: Function(bins.to_char, "digits of fields of a finite date", words=("format",)),
     exp.Reverse: _open("reverse", of_texts("reverse")),
-    exp.Translate: _open("translate", of_texts("translate", (TEXT, TEXT, TEXT)), ("this", "from_", "to")),
-    exp.SplitPart: _open("split_part", split_part, ("this", "delimiter", "part_index")),
     exp.ConcatWs: _open("concat_ws", joined, ("expressions",), ("safe", "coalesce")),
     exp.Chr: _open("chr", character, ("expressions",), ("charset",)),
     exp.BitwiseAnd: _open("&", bits, ("this", "expression")),

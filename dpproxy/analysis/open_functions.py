@@ -21,7 +21,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.texts import check_length, constant_place, written_bare
 from dpproxy.analysis.typed import Typed, as_double, inexact, null, number
-from dpproxy.values.errors import InvalidParameter, UndefinedFunction, Unsupported
+from dpproxy.values.errors import UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT2, INT4, INTEGERS, TEXT, TEXTS, SqlType
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
@@ -43,13 +43,6 @@ def of_texts(name: str, kinds: Sequence[SqlType] = (TEXT,)) -> Rule:
 
 def _is_of(value: Typed, kind: SqlType) -> bool:
     return value.type.oid in (TEXTS if kind is TEXT else INTEGERS)
-
-
-def split_part(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
-    """SPLIT_PART(text, separator, n): the nth part, from the end where n is below zero."""
-    if arguments[2].constant == 0 and arguments[2].is_constant:
-        raise InvalidParameter("field position must not be zero", position=position(node))
-    return of_texts("split_part", (TEXT, TEXT, INT4))(node, arguments, scope)
 
 
 def joined(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:

@@ -15,8 +15,14 @@ from dpproxy.analysis.literals import LONGEST_LITERAL, from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed, boolean, null
-from dpproxy.values.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
-from dpproxy.values.pgtypes import BOOL, INT4, TEXT, TEXTS
+from dpproxy.values.errors import (
+    InvalidParameter,
+    NumberOutOfRange,
+    TooComplex,
+    UndefinedFunction,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import BOOL, INT4, INTEGERS, TEXT, TEXTS
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
@@ -149,6 +155,38 @@ def replaced(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     nullable = value.nullable or part.nullable or new.nullable
     sql = duck.call("replace", value.sql, part.sql, new.sql)
     return Typed(sql, TEXT, nullable=nullable, longest=longest)
+
+
+def translated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """TRANSLATE: each character of a list becomes the one at its place in another, or is left out."""
+    value, old, new = _texts(node, "translate", arguments, scope)
+    _spend(scope, node, value, old)
+    nullable = value.nullable or old.nullable or new.nullable
+    sql = duck.call("translate", value.sql, old.sql, new.sql)
+    return Typed(sql, TEXT, nullable=nullable, longest=value.longest)
+
+
+def split_part(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """SPLIT_PART(text, separator, n): the nth part, from the end where n is below zero. Of rows, both are constants."""
+    value, separator = _texts(node, "split_part", arguments[:2], scope)
+    place = settle(arguments[2], INT4, scope, node)
+    if place.type.oid not in INTEGERS:
+        raise UndefinedFunction(
+            f"function split_part(text, text, {place.type.shown}) does not exist", position=position(node)
+        )
+    if place.is_constant and place.constant == 0:
+        raise InvalidParameter("field position must not be zero", position=position(node))
+    sql = place.sql
+    if scope.level is Level.ROW:
+        sql = duck.integer(constant_place(node, "split_part", arguments[2], scope))
+        if not (separator.is_constant or separator.parameter is not None):
+            raise Unsupported("split_part takes a constant separator of rows", position=position(node))
+    _spend(scope, node, value, separator)
+    found: nodes.Expr = duck.call("split_part", value.sql, separator.sql, sql)
+    if separator.constant == "":  # which the engine takes for one between all characters
+        found = value.sql if place.constant in (1, -1) else nodes.Text("")
+    nullable = value.nullable or separator.nullable or place.nullable
+    return Typed(found, TEXT, nullable=nullable, longest=value.longest)
 
 
 def of_constants(values: list[Typed]) -> Typed | None:

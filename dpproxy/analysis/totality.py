@@ -36,6 +36,8 @@ FUNCTIONS: dict[str, str] = {
     "strpos": "total on text",
     "starts_with": "total on text",
     "replace": "total on text; its length is bounded by the declared values",
+    "translate": "total on text; no longer than it",
+    "split_part": "total on text; a constant place that is not 0",
     "concat": "total on text; its length is bounded by the declared values",
     "trunc": "DOUBLE to DOUBLE",
     "power": "DOUBLE; overflow and poles are infinity, the root of a negative number NaN",

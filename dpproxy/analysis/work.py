@@ -22,6 +22,10 @@ _MAPPED = 250
 """Of one character put into upper or lower case; 12 to 21 were measured of a processor, 118 beside other work."""
 _REPLACED = 100
 _TRIMMED = 40
+_TRANSLATED = 40
+"""Of one character that is looked up, or listed to be; 9 to 10 were measured."""
+_SPLIT = 30
+"""Of one character of a text that is cut into parts; 4 to 8 were measured."""
 _SEARCHED = 10
 """Of one character that a pattern or a part of few characters is looked for at; 0.5 to 3 were measured."""
 _FURTHER = 3
@@ -211,6 +215,7 @@ _SIZES: dict[str, Size] = {
         lambda node, sizes: _largest(node.arguments, sizes),
     ),
     "left": _first,
+    **dict.fromkeys(("translate", "split_part"), lambda node, sizes: sizes[id(node.arguments[0])]),
     "substring": _substring,
     "replace": _replaced,
     "concat": lambda node, sizes: sum(_sizes(node.arguments, sizes)),
@@ -295,6 +300,10 @@ def _called(node: nodes.Call, sizes: Mapping[int, int]) -> int:
             return (_TRIMMED + _FURTHER * max([1, *rest])) * text
         case "strpos" | "starts_with", [text, part]:
             return (_SEARCHED + _FURTHER * part) * text
+        case "translate", _:
+            return _TRANSLATED * sum(given)
+        case "split_part", [text, part, *_]:
+            return (_SPLIT + _FURTHER * part) * text
         case "replace", [text, part, _]:
             return (_REPLACED + _FURTHER * part) * text + CHARACTER * _replaced(node, sizes)
         case _:

@@ -122,6 +122,10 @@ FUNCTIONS: Mapping[str, Construct] = {
     "replace": Construct(
         functions.of_texts("replace({all})"), "an empty part changes nothing in both engines"
     ),
+    "translate": Construct(functions.of_texts("translate({all})"), _PLACES),
+    "split_part": Construct(
+        functions.of_texts("split_part({all})", further=1), f"no empty separator, {_PLACES}"
+    ),
     "concat": Construct(functions.of_texts("concat({all})"), "NULLs are left out in both engines"),
     "date_part": Construct(of(functions.date_part, TEXTS, MOMENTS), _CALENDAR),
     "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),

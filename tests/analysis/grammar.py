@@ -268,6 +268,10 @@ STEPS: dict[str, list[Production]] = {
         (strict("right({}, -1)", lambda a: a[1:]), "t"),
         (strict("replace({}, 'd', 'xy')", lambda a: a.replace("d", "xy")), "t"),
         (strict("replace({}, {}, '%')", lambda a, b: a.replace(b, "%") if b else a), "tt"),
+        (strict("translate({}, 'adÅ', 'xy')", lambda a: a.translate(str.maketrans("ad", "xy", "Å"))), "t"),
+        (strict("split_part({}, 'd', 2)", lambda a: [*a.split("d"), ""][1]), "t"),
+        (strict("split_part({}, 'da', -1)", lambda a: a.split("da")[-1]), "t"),
+        (strict("split_part({}, '', 1)", lambda a: a), "t"),
         (loose("concat({}, NULL, {})", lambda a, b: (a or "") + (b or "")), "tt"),
     ],
     "d": [

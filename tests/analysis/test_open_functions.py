@@ -15,8 +15,6 @@ ROWS = Scope(Level.ROW, lambda _: None, Parameters())
     "text",
     [
         "reverse('a')",
-        "translate('a', 'b', 'c')",
-        "split_part('a', ',', 1)",
         "concat_ws(',', 'a')",
         "chr(65)",
         "7 & 3",

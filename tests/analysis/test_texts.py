@@ -26,7 +26,9 @@ def on_hostile_text(text: str) -> object:
      ("substring(name, -5, 3)", ""), ("substring(name for 3)", "Ådå"), ("left(name, 2)", "Åd"), ("left(name, -4)", "Åd"), ("right(name, 2)", "_'"),
      ("right(name, -2)", "å%_'"), ("position('å' in name)", 3), ("strpos(name, '')", 1), ("strpos(name, 'x')", 0), ("replace(name, 'd', 'xyz')", "Åxyzå%_'"),
      ("replace(name, '', 'x')", HOSTILE), ("concat(name, NULL, 'x')", HOSTILE + "x"), ("starts_with(name, 'Å')", True), ("ltrim(name, 'dÅ')", "å%_'"),
-     ("rtrim(name, '_''')", "Ådå%"), ("trim(both 'Å' from name)", "då%_'"), ("length(name)", 6), ("lower(name)", "ådå%_'")],
+     ("rtrim(name, '_''')", "Ådå%"), ("trim(both 'Å' from name)", "då%_'"), ("length(name)", 6), ("lower(name)", "ådå%_'"),
+     ("translate(name, 'Åå%', 'xy')", "xdy_'"), ("split_part(name, 'd', 2)", "å%_'"), ("split_part(name, 'd', -2)", "Å"), ("split_part(name, 'd', 3)", ""),
+     ("split_part(name, '', -1)", HOSTILE), ("split_part(name, '', 2)", "")],
 )  # fmt: skip
 def test_a_value_is_postgresqls(text: str, value: object):
     assert on_hostile_text(text) == value
@@ -35,7 +37,7 @@ def test_a_value_is_postgresqls(text: str, value: object):
 @pytest.mark.parametrize(
     ("text", "longest"),
     [("substring(name, 2, 2)", 2), ("left(name, 3)", 3), ("left(name, -3)", 6), ("right(name, 99)", 6), ("replace(name, 'dd', 'xyz')", 9),
-     ("replace(name, name, 'xyz')", 18), ("concat(name, 'x', name)", 13), ("trim(name)", 6)],
+     ("replace(name, name, 'xyz')", 18), ("concat(name, 'x', name)", 13), ("trim(name)", 6), ("translate(name, 'd', 'e')", 6), ("split_part(name, 'd', 1)", 6)],
 )  # fmt: skip
 def test_a_text_is_no_longer_than_its_bound(text: str, longest: int):
     assert compiled(text).longest == longest

@@ -63,6 +63,8 @@ GRID: dict[str, list[list[list[str]]]] = {
     **{key: [[TEXTS]] for key in ("lower", "upper", "trim", "length")},
     **{key: [[TEXTS, TEXTS]] for key in ("ltrim", "rtrim", "strpos", "starts_with", "concat")},
     "replace": [[TEXTS[:-1], TEXTS, TEXTS[:-2]]],
+    "translate": [[TEXTS, TEXTS[:-2], TEXTS[:-2]]],
+    "split_part": [[TEXTS, TEXTS, ["-1000000", "-1", "1", "1000000"]]],
     "substring": [[TEXTS, ["1", "3", "1000000"], ["0", "1", "2147483647"]]],
     **{key: [[TEXTS, LENGTHS[:-1]]] for key in ("left", "right")},
     "date_part": [[FIELDS_OF_DAYS, DAYS], [FIELDS_OF_TIMES, MOMENTS]],
@@ -73,7 +75,7 @@ GRID: dict[str, list[list[list[str]]]] = {
     "to_microseconds": [[["-300000000000000000", "0", "300000000000000000"]]],
 }
 """For each function, lists of what each argument is tried with."""
-SYNTAX = {"coalesce", "nullif"}
+SYNTAX = {"coalesce", "nullif", "split_part"}
 """The engine reads them as grammar, or as a macro: they are called below all the same."""
 
 
