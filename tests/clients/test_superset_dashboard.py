@@ -34,7 +34,8 @@ WORLD = (
     ),
     (
         "CREATE TABLE visits AS SELECT CAST(n AS INTEGER) AS visit, CAST(1 + n * 13 % 4000 AS INTEGER) AS patient, "
-        "['north', 'south', 'east'][1 + n * n % 7 % 3] AS ward, DATE '2024-01-01' + CAST(n * 37 % 731 AS INTEGER) AS day, "
+        "['north', 'south', 'east'][1 + n * n % 7 % 3] AS ward, "
+        "DATE '2024-01-01' + CAST(n * 37 % 731 AS INTEGER) AS day, "
         "['check', 'injury', 'fever', 'other'][1 + n * 5 % 4] AS reason, CAST(n * 37 % 400 AS INTEGER) AS cost "
         "FROM range(1, 12001) AS s(n)"
     ),
