@@ -20,6 +20,7 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.usable import usable
 from dpproxy.state.directory import prepare
+from dpproxy.system.disk import is_sqlite
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import tell
 from dpproxy.terminal.display import render
@@ -61,8 +62,8 @@ def _checked(folder: Path, policy: Policy, schema: Schema, path: Path, runs: int
 
 def _data(config: Config) -> tuple[Path, Schema]:
     """The file with the public tables, and the schema; no row of a protected table is read."""
-    if config.data.path is None:
-        raise StartupError(f"data.{config.database}.url: the self-test needs a source of files")
+    if config.data.path is None or is_sqlite(config.data.path):
+        raise StartupError(f"data.{config.database}: the self-test needs DuckDB, Parquet or CSV files")
     prepare(config, tell)
     config.state.mkdir(exist_ok=True, mode=0o700)
     path = snapshot(config.data.path, config.state, tell)

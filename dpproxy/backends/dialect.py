@@ -164,6 +164,8 @@ class Dialect:
     """An operation as an operand of another one."""
     most_calls: int = sys.maxsize
     """Functions in one statement."""
+    listed: Callable[[str, str], str] = "(SELECT * FROM (VALUES {}) AS listed({}))".format
+    """Rows of values as an item of FROM, with the names of its columns."""
 
     def construct(self, node: nodes.Expr) -> Construct:
         """How one construct is written. Raises ``Unsupported`` for one that is not listed."""

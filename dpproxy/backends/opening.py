@@ -10,6 +10,7 @@ from dpproxy.backends.remote import Remote
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Opened
 from dpproxy.config.configuration import Config
+from dpproxy.system.disk import is_sqlite
 from dpproxy.values.errors import StartupError
 
 Opener = Callable[[Config, bytes, Callable[[str], None]], Opened]
@@ -22,7 +23,9 @@ It may keep files in `config.state`, obeys `config.limits`, and raises ``Startup
 
 def open_source(config: Config, secret: bytes, progress: Callable[[str], None]) -> Opened:
     """Open the one data source of a configuration. Raises ``StartupError``."""
-    return OPENERS[config.data.scheme](config, secret, progress)
+    path = config.data.path
+    scheme = config.data.scheme if path is None or not is_sqlite(path) else "sqlite"
+    return OPENERS[scheme](config, secret, progress)
 
 
 def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Opened:
@@ -55,6 +58,21 @@ def _live(between: Callable[[], None]) -> str:
     """Rows that are read as they are need not be read anew."""
     between()
     return ""
+
+
+def _sqlite(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
+    """A SQLite file, which others may write: nobody knows the state of it."""
+    from dpproxy.backends.sqlite import Sqlite  # noqa: PLC0415
+
+    if config.data.path is None:
+        raise AssertionError("a source without a scheme has a path")
+    server = Sqlite(config.data.path, config.database, config.statement_timeout)
+    try:
+        pushed = Pushed(server, beside(config.state, secret, config.limits), config.state)
+        return Opened(pushed, "", _live)
+    except BaseException:
+        server.close()
+        raise
 
 
 def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
@@ -94,10 +112,10 @@ def nothing_to_read(config: Config) -> str:
     if data.scheme == "postgresql":
         role, served, found = schemas.in_postgres(data.url or "", config.database)
         return schemas.nothing_read(served or "", role, found)
-    if data.path is not None and (found := schemas.in_file(data.path)):
+    if data.path is not None and not is_sqlite(data.path) and (found := schemas.in_file(data.path)):
         places = "; ".join(f"schema {one.name} has {schemas.listed(one)}" for one in found)
         return f"no table can be read: of a DuckDB file those of schema main are, and {places}"
     return "no table can be read: the data source has none"
 
 
-OPENERS: Mapping[str, Opener] = {"": _files, "postgresql": _postgresql, "sc": _spark}
+OPENERS: Mapping[str, Opener] = {"": _files, "sqlite": _sqlite, "postgresql": _postgresql, "sc": _spark}

@@ -124,7 +124,8 @@ class _Printer:
             raise unanswered("a union of different columns")
         pairs = zip(left.columns, right.columns, strict=True)
         columns = tuple(Item(a.name, self._dialect.merged([a.value, b.value], a.value.sql)) for a, b in pairs)
-        return Statement(f"({left.sql}) UNION ALL ({right.sql})", columns)
+        sql = f"SELECT * FROM ({left.sql}) AS a UNION ALL SELECT * FROM ({right.sql}) AS b"  # noqa: S608 - our own
+        return Statement(sql, columns)
 
     def _select(self, node: nodes.Select, outer: _Scope | None) -> Statement:
         if node.having is not None or node.offset is not None:
@@ -218,8 +219,7 @@ class _Printer:
         }
         listed = ", ".join(f"({', '.join(v.sql for v in row)})" for row in rows)
         shown = ", ".join(map(self._name, node.columns))
-        inner = f"(SELECT * FROM (VALUES {listed}) AS listed({shown}))"  # noqa: S608 - our own
-        return self._enter(scope, inner, node.alias, columns)
+        return self._enter(scope, self._dialect.listed(listed, shown), node.alias, columns)
 
     def _enter(self, scope: _Scope, sql: str, alias: str, columns: Mapping[str, Value]) -> str:
         if any(r.alias.lower() == alias.lower() for r in scope.relations):

@@ -34,9 +34,7 @@ USERS: Final = "users.toml"
 KEPT: Final = "dpproxy_kept"
 """The schema for prepared tables that is proposed."""
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_SOURCE = (
-    "a directory of Parquet and CSV files, a DuckDB file, or postgresql://role:password@host:port/database"
-)
+_SOURCE = "a directory of Parquet and CSV files, a DuckDB or SQLite file, or postgresql://role:password@host:port/database"
 
 
 @dataclass(frozen=True, slots=True)

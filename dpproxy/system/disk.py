@@ -59,3 +59,15 @@ def in_use(path: Path) -> bool:
     except OSError:
         return path.exists()
     return False
+
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file is a SQLite database, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False

@@ -151,11 +151,11 @@ def a_policy_file_that_weakens(home: Home) -> str:
 TYPED: tuple[tuple[Callable[[Home], str], str], ...] = (
     (
         a_source_that_is_not_there,
-        "a DuckDB file, or postgresql://role:password@host:port/database; .*clinic does not exist",
+        "a DuckDB or SQLite file, or postgresql://role:password@host:port/database; .*clinic does not exist",
     ),
     (
         a_source_of_another_kind,
-        "expected a directory of Parquet and CSV files, a DuckDB file, or postgresql://",
+        "expected a directory of Parquet and CSV files, a DuckDB or SQLite file, or postgresql://",
     ),
     (an_empty_folder, "expected .*Parquet"),
     (init_a_second_time, "is there already: move it away, or name another --directory"),

@@ -6,6 +6,7 @@ pass yet has a line in ``MISSING`` with the reason: it must fail, or the line is
 
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.source import Source
 from dpproxy.backends.spark import Spark
+from dpproxy.backends.sqlite import Sqlite
 from dpproxy.config.configuration import load_config
 from dpproxy.sql.quoting import quoted
 from tests import proxies
@@ -65,6 +67,8 @@ class Engine:
     """The same over floating-point numbers."""
     prepared: bool = False
     """Rows are cut once, into tables beside the data."""
+    fit: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None
+    """Makes of the rows what the engine can hold: what it cannot is NULL, here as there."""
 
 
 @contextmanager
@@ -143,6 +147,67 @@ _MOST = 10**38 - 1
 """The largest whole number of a DECIMAL: far outside the bounds of every column."""
 
 
+_SQLITE = {"DOUBLE": "REAL", "FLOAT": "REAL", "VARCHAR": "TEXT", "TINYINT": "INT", "UTINYINT": "INT"}
+"""What SQLite calls a type otherwise."""
+_UNHELD = {
+    "DOUBLE": "isnan({0})",
+    "FLOAT": "isnan({0})",
+    "VARCHAR": "contains({0}, chr(0))",
+    "DATE": "NOT isfinite({0}) OR year({0}) NOT BETWEEN 1 AND 9999",
+    "TIMESTAMP": "NOT isfinite({0}) OR year({0}) NOT BETWEEN 1 AND 9999",
+}
+"""What SQLite has no value for, or is not read there, by type."""
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for table, column, kind in connection.execute(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
+        "WHERE schema_name = 'main' AND NOT internal ORDER BY table_name, column_index"
+    ).fetchall():
+        found.setdefault(table, []).append((column, kind))
+    return found
+
+
+def _without_unheld(connection: duckdb.DuckDBPyConnection) -> None:
+    for table, columns in _columns(connection).items():
+        for column, kind in columns:
+            if kind in _UNHELD:
+                name = quoted(column)
+                connection.execute(
+                    f"UPDATE {quoted(table)} SET {name} = NULL WHERE {_UNHELD[kind].format(name)}"
+                )
+
+
+@contextmanager
+def _sqlite(file: Path, folder: Path, _: pytest.FixtureRequest) -> Iterator[str]:
+    """The tables of a DuckDB file as they are in SQLite: days and moments are texts, a DECIMAL is a number."""
+    target = folder / "served.sqlite"
+    target.unlink(missing_ok=True)
+    with duckdb.connect(file) as connection, sqlite3.connect(target) as sqlite:
+        _without_unheld(connection)
+        for table, columns in _columns(connection).items():
+            names = ", ".join(f"{quoted(c)} {_SQLITE.get(kind, kind)}" for c, kind in columns)
+            sqlite.execute(f"CREATE TABLE {quoted(table)} ({names})")
+            shown = ", ".join(
+                quoted(c)
+                if kind
+                in ("BOOLEAN", "DOUBLE", "FLOAT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "UTINYINT")
+                else f"CAST({quoted(c)} AS VARCHAR)"
+                for c, kind in columns
+            )
+            rows = connection.execute(f"SELECT {shown} FROM {quoted(table)}").fetchall()
+            marks = ", ".join("?" * len(columns))
+            sqlite.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", rows)
+    sqlite.close()
+    yield f'path = "{target}"'
+
+
+def _on_sqlite(data: str, folder: Path) -> Source:
+    path = Path(data.removeprefix('path = "').removesuffix('"'))
+    return Pushed(Sqlite(path, "main", 30.0), Inline(DuckDB(folder / EMPTY)), folder)
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -189,6 +254,7 @@ def _on_sail(data: str, folder: Path) -> Source:
 
 ENGINES = (
     Engine("duckdb", _duckdb),
+    Engine("sqlite", _sqlite, _on_sqlite, share=0.7, floats=0.3, fit=_without_unheld),
     Engine("postgresql", _postgresql, _on_postgresql),
     Engine("postgresql+prepared", _postgresql_prepared, _on_prepared, prepared=True),
     Engine("spark", _spark, examples=25, share=0.6, floats=0.3),
@@ -203,7 +269,10 @@ _UNKNOWN = {
     "big / -7": "Spark's div of decimals is a bigint",
 }
 MISSING: Mapping[tuple[str, str], str] = {
-    (name, text): reason for name in ("spark", "sail") for text, reason in _UNKNOWN.items()
+    **{(name, text): reason for name in ("spark", "sail") for text, reason in _UNKNOWN.items()},
+    ("sqlite", "sqrt(real4)"): "of what is below zero it is NaN, which SQLite has not",
+    ("sqlite", "wide + huge"): "numbers of more than 15 digits are not served",
+    ("sqlite", "price * rate"): "numbers of more than 15 digits are not served",
 }
 """By engine and test, or its expression, what is missing."""
 

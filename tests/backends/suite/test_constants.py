@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Plan, PreparedTable
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.backends import postgres_dialect, spark_dialect
-from dpproxy.backends.dialect import Dialect
+from dpproxy.backends import postgres_dialect, spark_dialect, sqlite_dialect
+from dpproxy.backends.dialect import Dialect, Value
 from dpproxy.backends.postgres_schema import _TYPES
 from dpproxy.backends.printer import Tables, statement
 from dpproxy.backends.spark_schema import readers
+from dpproxy.backends.sqlite_schema import reading
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
@@ -33,9 +34,19 @@ WORLD = build(
     ]
 )
 COLUMNS = WORLD.schema.tables["people"]
+SQLITE = ("INTEGER", "INTEGER", "DECIMAL(8,2)", "REAL", "TEXT", "DATE")
+
+
+def _of_sqlite(declared: str) -> Value:
+    found = reading(declared)
+    assert found is not None
+    return found[1]
+
+
 READ = {
     "PostgreSQL": {c.name: _TYPES[c.type.name](c.type.modifier)[1] for c in COLUMNS},
     "Spark": readers(COLUMNS),
+    "SQLite": {c.name: _of_sqlite(kind) for c, kind in zip(COLUMNS, SQLITE, strict=True)},
 }
 
 
@@ -46,6 +57,7 @@ def _tables(engine: str) -> Tables:
 DIALECTS: Sequence[tuple[Dialect, Tables]] = (
     (postgres_dialect.dialect("public"), _tables("PostgreSQL")),
     (spark_dialect.dialect(lambda _, name: name), _tables("Spark")),
+    (sqlite_dialect.dialect({"people": READ["SQLite"]}), _tables("SQLite")),
 )
 
 
@@ -165,4 +177,5 @@ def test_every_engine_answers_most_of_what_is_ordinary():
             "DuckDB",
             "PostgreSQL",
             "Spark",
+            "SQLite",
         ), text

@@ -38,6 +38,7 @@ def both(
     folder = tmp_path_factory.mktemp("rows")
     connect(str(folder / "t.duckdb")).close()
     with serving(engine, folder / "t.duckdb", folder / "served", request) as source, connect() as reference:
+        engine.fit(reference)
         yield source, reference
 
 
