@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from dpproxy.algebra import nodes
+from dpproxy.backends import sqlite_casts as casts
+from dpproxy.backends import sqlite_texts as texts
 from dpproxy.backends import sqlite_values as values
 from dpproxy.backends.dialect import Construct, Dialect, Kind, Value
 from dpproxy.backends.sqlite_values import ENGINE, no
@@ -45,7 +47,7 @@ OPERATORS: Mapping[str, Construct] = {
     **{sign: Construct(values.arithmetic(sign), f"whole numbers {_RANGE}; DOUBLE {_IEEE}") for sign in "+-*"},
     **{
         word: Construct(
-            of(values.like(negated=word.startswith("NOT"), fold="ILIKE" in word), TEXTS, TEXTS),
+            of(texts.like(negated=word.startswith("NOT"), fold="ILIKE" in word), TEXTS, TEXTS),
             f"{_OURS}: SQLite's ignores case",
         )
         for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
@@ -55,7 +57,7 @@ OPERATORS: Mapping[str, Construct] = {
     "%": Construct(
         of(values.whole_quotient("%"), WHOLES, WHOLES), "with the sign of the dividend in both engines"
     ),
-    "||": Construct(values.texts("({} || {})"), _SAME),
+    "||": Construct(texts.texts("({} || {})"), _SAME),
 }
 
 
@@ -70,7 +72,7 @@ FUNCTIONS: Mapping[str, Construct] = {
     "sum": Construct(values.summed, "of whole numbers, in any number of digits"),
     "max": Construct(values.end("max"), _ORDER),
     "min": Construct(values.end("min"), _ORDER),
-    "hash": Construct(values.hashed, "another keyed hash: any will do that follows from the row's content"),
+    "hash": Construct(texts.hashed, "another keyed hash: any will do that follows from the row's content"),
     "nullif": Construct(values.nullif, _SAME),
     "coalesce": Construct(values.coalesce, _SAME),
     "greatest": Construct(values.extreme(">"), "NULLs are passed over"),
@@ -87,26 +89,26 @@ FUNCTIONS: Mapping[str, Construct] = {
     "log": Construct(of(values.logarithm("log"), DOUBLES), _LIBRARY),
     "exp": Construct(of(values.exponential, DOUBLES), _LIBRARY),
     "power": Construct(of(values.power, (Kind.DOUBLE,), (Kind.DOUBLE,)), _LIBRARY),
-    "lower": Construct(values.texts("dp_lower({})"), "by DuckDB's own table of letters"),
-    "upper": Construct(values.texts("dp_upper({})"), "by DuckDB's own table of letters"),
-    "trim": Construct(values.texts("trim({all})"), "of each of the characters that are told"),
-    "ltrim": Construct(values.texts("ltrim({all})"), "of each of the characters that are told"),
-    "rtrim": Construct(values.texts("rtrim({all})"), "of each of the characters that are told"),
-    "length": Construct(values.texts("length({})", Kind.WHOLE), _CHARACTERS),
+    "lower": Construct(texts.texts("dp_lower({})"), "by DuckDB's own table of letters"),
+    "upper": Construct(texts.texts("dp_upper({})"), "by DuckDB's own table of letters"),
+    "trim": Construct(texts.texts("trim({all})"), "of each of the characters that are told"),
+    "ltrim": Construct(texts.texts("ltrim({all})"), "of each of the characters that are told"),
+    "rtrim": Construct(texts.texts("rtrim({all})"), "of each of the characters that are told"),
+    "length": Construct(texts.texts("length({})", Kind.WHOLE), _CHARACTERS),
     "substring": Construct(
-        values.texts("substr({all})", further=2, least=0), f"from the first on, {_CHARACTERS}"
+        texts.texts("substr({all})", further=2, least=0), f"from the first on, {_CHARACTERS}"
     ),
-    "left": Construct(values.texts("dp_left({all})", further=1), _OURS),
-    "right": Construct(values.texts("dp_right({all})", further=1), _OURS),
-    "strpos": Construct(values.texts("instr({all})", Kind.WHOLE), _CHARACTERS),
-    "starts_with": Construct(values.texts("(substr({0}, 1, length({1})) = {1})", Kind.TRUTH), _SAME),
-    "replace": Construct(values.texts("replace({all})"), "an empty part changes nothing in both engines"),
-    "concat": Construct(values.concatenated, "NULLs are left out in both engines"),
+    "left": Construct(texts.texts("dp_left({all})", further=1), _OURS),
+    "right": Construct(texts.texts("dp_right({all})", further=1), _OURS),
+    "strpos": Construct(texts.texts("instr({all})", Kind.WHOLE), _CHARACTERS),
+    "starts_with": Construct(texts.texts("(substr({0}, 1, length({1})) = {1})", Kind.TRUTH), _SAME),
+    "replace": Construct(texts.texts("replace({all})"), "an empty part changes nothing in both engines"),
+    "concat": Construct(texts.concatenated, "NULLs are left out in both engines"),
     "date_part": Construct(
-        of(values.date_part, TEXTS, MOMENTS), f"{_OURS}, of the proleptic Gregorian calendar"
+        of(texts.date_part, TEXTS, MOMENTS), f"{_OURS}, of the proleptic Gregorian calendar"
     ),
     "date_trunc": Construct(
-        of(values.date_trunc, TEXTS, MOMENTS), f"{_OURS}, of the proleptic Gregorian calendar"
+        of(texts.date_trunc, TEXTS, MOMENTS), f"{_OURS}, of the proleptic Gregorian calendar"
     ),
     "epoch_us": Construct(
         of(lambda a: Value(values.micros(a), Kind.WHOLE), MOMENTS), "a moment is its microseconds"
@@ -123,15 +125,15 @@ FUNCTIONS: Mapping[str, Construct] = {
 
 CASTS: Mapping[str, Construct] = {
     "BIGINT": Construct(
-        values.to_bigint, "of a whole number, or of a rounded DOUBLE known to be inside 63 bits"
+        casts.to_bigint, "of a whole number, or of a rounded DOUBLE known to be inside 63 bits"
     ),
-    "INT128": Construct(values.to_huge, "in any number of digits"),
-    "DOUBLE": Construct(values.to_double, "the nearest DOUBLE in both engines"),
-    "DECIMAL": Construct(values.to_decimal, "widened only"),
-    "TIMESTAMP": Construct(values.to_moment, "of a day, its midnight"),
-    "DATE": Construct(values.to_day, "the day of a moment"),
-    "TEXT": Construct(values.to_text, "of NULL, a whole number or a truth value: written alike"),
-    "BOOLEAN": Construct(values.to_truth, "of NULL"),
+    "INT128": Construct(casts.to_huge, "in any number of digits"),
+    "DOUBLE": Construct(casts.to_double, "the nearest DOUBLE in both engines"),
+    "DECIMAL": Construct(casts.to_decimal, "widened only"),
+    "TIMESTAMP": Construct(casts.to_moment, "of a day, its midnight"),
+    "DATE": Construct(casts.to_day, "the day of a moment"),
+    "TEXT": Construct(casts.to_text, "of NULL, a whole number or a truth value: written alike"),
+    "BOOLEAN": Construct(casts.to_truth, "of NULL"),
 }
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.dialect import ANYTHING, Kind, Reach, Rule, Value, common, unanswered
-from dpproxy.backends.sqlite_functions import FIELDS, UNITS, held
-from dpproxy.backends.standard import EXACT, bare, check_comparable, is_ours, scale_of
+from dpproxy.backends.sqlite_functions import held
+from dpproxy.backends.standard import EXACT, bare, check_comparable
 from dpproxy.sql.quoting import literal
 from dpproxy.values.errors import Unsupported
 
@@ -345,14 +345,15 @@ def _one_of(parts: Sequence[Value]) -> tuple[Value, list[Value]]:
     if found.kind in EXACT:
         scale = max(p.scale for p in parts if p.kind is not Kind.NULL)
         kind = Kind.DECIMAL if scale else found.kind
-        bounds = [_bounds(p) for p in parts if p.kind is not Kind.NULL]
+        bounds = [bounds(p) for p in parts if p.kind is not Kind.NULL]
         reach = Reach(min(b[0] for b in bounds), max(b[1] for b in bounds), top=False, bottom=False)
         found = replace(found, kind=kind, scale=scale, reach=reach)
         return found, [p if p.kind is Kind.NULL else in_scale(p, scale) for p in parts]
     return found, list(parts)
 
 
-def _bounds(value: Value) -> tuple[float, float]:
+def bounds(value: Value) -> tuple[float, float]:
+    """The least and the largest number that a value can be."""
     return max(value.reach.low, -_most(value)), min(value.reach.high, _most(value))
 
 
@@ -391,7 +392,7 @@ def _inside(value: Value, low: Value | None, high: Value | None) -> Reach | None
     if low is None or high is None or low.constant is None or high.constant is None:
         return None
     first, last = sorted((float(low.constant), float(high.constant)))
-    bottom, top = _bounds(value)
+    bottom, top = bounds(value)
     return Reach(min(max(bottom, first), last), max(min(top, last), first), top=False, bottom=False)
 
 
@@ -445,7 +446,7 @@ def _between(sign: str, parts: Sequence[Value], found: Value) -> Reach:
     others = [p for p in parts if p.constant is None]
     if len(known) != 1 or len(others) != 1:
         return found.reach
-    [limit], [low, high] = known, _bounds(others[0])
+    [limit], [low, high] = known, bounds(others[0])
     reach = others[0].reach
     if sign == ">":
         return Reach(max(low, limit), max(high, limit), top=reach.top, bottom=False)
@@ -477,185 +478,14 @@ def end(name: str) -> Rule:
     return apply
 
 
-# --- casts ----------------------------------------------------------------------------------------
+# --- moments ------------------------------------------------------------------------------------
 
-
-def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """BIGINT: of a whole number, or of a DOUBLE known to be inside it."""
-    [a] = parts
-    if a.kind is Kind.DOUBLE:
-        if not a.reach.is_finite or a.reach.most >= 2.0**63:
-            raise unbounded()
-        held = a.sql if is_rounded(node.value) else f"dp_even({a.sql})"
-        return Value(f"CAST({held} AS INTEGER)", Kind.WHOLE, a.reach)
-    if a.kind is Kind.DECIMAL:
-        return Value(_without_digits(a), Kind.WHOLE, _looser(a.reach))
-    if a.kind not in (*EXACT, Kind.NULL):
-        raise no("this cast")
-    return replace(a, kind=Kind.WHOLE)
-
-
-def _without_digits(value: Value) -> str:
-    """A DECIMAL rounded to a whole number, halves away from zero."""
-    power = 10**value.scale
-    if most(value) + power > FITS:
-        return f"dp_rescaled({value.sql}, {value.scale})"
-    half = f"(CASE WHEN {value.sql} < 0 THEN {-(power // 2)} ELSE {power // 2} END)"
-    return f"(({value.sql} + {half}) / {power})"
-
-
-def _looser(reach: Reach) -> Reach:
-    return replace(reach, low=reach.low - 1.0, high=reach.high + 1.0)
-
-
-def is_rounded(node: nodes.Expr) -> bool:
-    """A whole number, if it is a number: DuckDB rounds where it casts, and SQLite cuts."""
-    match bare(node):
-        case nodes.Call(name):
-            return name in ("round_even", "round", "floor", "ceil", "trunc")
-        case _:
-            return False
-
-
-def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """A whole number of up to 128 bits."""
-    [a] = parts
-    if a.kind in (Kind.DOUBLE, Kind.DECIMAL):
-        return replace(to_bigint(node, parts), kind=Kind.HUGE)
-    if a.kind not in (*EXACT, Kind.NULL):
-        raise no("this cast")
-    reach = Reach(*_bounds(a), top=False, bottom=False) if a.kind is Kind.WHOLE else a.reach
-    return replace(a, kind=Kind.HUGE, reach=reach)
-
-
-def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """DOUBLE: of a whole number, or of a released value."""
-    [a] = parts
-    if isinstance(bare(node.value), nodes.Parameter):
-        return Value(f"dp_float({a.sql})", Kind.DOUBLE, Reach(-1e100, 1e100, top=False, bottom=False))
-    if a.kind is Kind.DOUBLE:
-        return a
-    if a.kind is Kind.NULL:
-        return Value("NULL", Kind.DOUBLE, Reach(0.0, 0.0, top=False, bottom=False))
-    if a.kind not in (Kind.WHOLE, Kind.HUGE):
-        raise no("this cast")
-    if a.constant is not None:
-        return double(float(int(a.constant)))
-    sql = f"CAST({a.sql} AS REAL)" if a.kind is Kind.WHOLE else f"dp_float({a.sql})"
-    return Value(sql, Kind.DOUBLE, Reach(*_bounds(a), top=False, bottom=False))
-
-
-def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """DECIMAL, no shorter than it was."""
-    [a] = parts
-    scale = scale_of(node)
-    if a.kind is Kind.NULL:
-        return a
-    if a.kind not in EXACT or a.scale > scale:
-        raise no("this cast")
-    return replace(in_scale(a, scale), kind=Kind.DECIMAL)
-
-
-def to_moment(node: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """TIMESTAMP: of a day, or of a text of ours."""
-    [a] = parts
-    if is_ours(node, a):
-        return Value(f"dp_moment(CAST({a.sql} AS BLOB))", Kind.TIMESTAMP)
-    if a.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.NULL):
-        raise no("this cast")
-    return Value(micros(a), Kind.TIMESTAMP)
-
-
-def to_day(node: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """DATE: of a moment, or of a text of ours."""
-    [a] = parts
-    if is_ours(node, a):
-        return Value(f"dp_day(CAST({a.sql} AS BLOB))", Kind.DATE)
-    if a.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.NULL):
-        raise no("this cast")
-    return Value(a.sql if a.kind is not Kind.TIMESTAMP else f"dp_exact('/', {a.sql}, {_DAY})", Kind.DATE)
-
-
-_DAY = 86_400_000_000
+DAY = 86_400_000_000
 
 
 def micros(a: Value) -> str:
     """A day as its midnight."""
-    return f"({a.sql} * {_DAY})" if a.kind is Kind.DATE else a.sql
-
-
-def to_text(_: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """TEXT: of NULL, a whole number or a truth value, which both engines write alike."""
-    [a] = parts
-    if a.kind is Kind.TRUTH:
-        return Value(f"(CASE {a.sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", Kind.TEXT)
-    if a.kind not in (Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.NULL):
-        raise no("this cast")
-    return Value(f"CAST({a.sql} AS TEXT)", Kind.TEXT)
-
-
-def to_truth(_: nodes.Cast, parts: Sequence[Value]) -> Value:
-    """BOOLEAN: of NULL."""
-    if parts[0].kind not in (Kind.TRUTH, Kind.NULL):
-        raise no("this cast")
-    return replace(parts[0], kind=Kind.TRUTH)
-
-
-# --- texts and moments ----------------------------------------------------------------------------
-
-
-def texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0, least: int | None = None) -> Rule:
-    """A function of texts; the last ``further`` arguments are constant whole numbers, none below ``least``."""
-
-    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-        split = len(parts) - further
-        if any(p.kind is not Kind.TEXT for p in parts[:split]):
-            raise no("a function of this type")
-        if any(p.kind is not Kind.WHOLE or p.constant is None for p in parts[split:]):
-            raise no("a function of texts without constant places")
-        places = [int(p.constant or 0) for p in parts[split:]]
-        if least is not None and any(place < least for place in places):
-            raise no("a place before the first character")
-        given = [*(p.sql for p in parts[:split]), *map(str, places)]
-        return Value(template.format(*given, all=", ".join(given)), kind)
-
-    return apply
-
-
-def concatenated(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-    """CONCAT: NULLs are left out."""
-    if any(p.kind not in (Kind.TEXT, Kind.NULL) for p in parts):
-        raise no("a function of this type")
-    joined = " || ".join(["''", *(f"coalesce({p.sql}, '')" for p in parts)])
-    return Value(f"({joined})", Kind.TEXT)
-
-
-def like(*, negated: bool, fold: bool) -> Callable[[Value, Value], Value]:
-    """LIKE without an escape character."""
-
-    def apply(value: Value, pattern: Value) -> Value:
-        if pattern.constant is None:
-            raise no("LIKE of a pattern that is no constant")
-        held, of = (f"dp_lower({p.sql})" if fold else p.sql for p in (value, pattern))
-        found = f"dp_like({of}, {held})"
-        return Value(f"(NOT {found})" if negated else found, Kind.TRUTH)
-
-    return apply
-
-
-def date_part(field: Value, value: Value) -> Value:
-    """EXTRACT of a field."""
-    if field.constant not in FIELDS:
-        raise no("this field of a date")
-    return Value(f"dp_part({field.sql}, {micros(value)})", Kind.WHOLE)
-
-
-def date_trunc(unit: Value, value: Value) -> Value:
-    """The first moment of a unit."""
-    name = (unit.constant or "").lower()
-    if name not in UNITS:
-        raise no("this unit of date_trunc")
-    return Value(f"dp_cut('{name}', {micros(value)})", Kind.TIMESTAMP)
+    return f"({a.sql} * {DAY})" if a.kind is Kind.DATE else a.sql
 
 
 def span(template: str) -> Callable[[Value], Value]:
@@ -674,8 +504,3 @@ def _of_time(sign: str, a: Value, b: Value) -> Value:
         parts = [part if sign == "+" else f"- {part}" for part in b.sql.split(_APART)]
         return Value(f"dp_moved({micros(a)}, {', '.join(parts)})", Kind.TIMESTAMP)
     raise no("arithmetic of two types")
-
-
-def hashed(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-    """Not DuckDB's: which rows of a unit are kept is as random, and as fixed, but another choice."""
-    return Value(f"dp_hash({', '.join(p.sql for p in parts)})", Kind.WHOLE)

@@ -68,10 +68,3 @@ def test_comparisons_of_numbers_of_different_scales():
                 sign,
                 second,
             )
-
-
-@pytest.mark.parametrize(("text", "wanted"), [("2.5", 3), ("2.49", 2), ("0.5", 1), (f"{'9' * 30}.5", 10**30)])
-def test_a_decimal_is_rounded_away_from_zero(text: str, wanted: int):
-    node = nodes.Cast(nodes.Number(text), "BIGINT")
-    for value, whole in ((number(text), wanted), (values.negative(number(text)), -wanted)):
-        assert computed(values.to_bigint(node, [value])) == whole

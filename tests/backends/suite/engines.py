@@ -271,6 +271,10 @@ _UNKNOWN = {
 MISSING: Mapping[tuple[str, str], str] = {
     **{(name, text): reason for name in ("spark", "sail") for text, reason in _UNKNOWN.items()},
     ("sqlite", "sqrt(real4)"): "of what is below zero it is NaN, which SQLite has not",
+    (
+        "sqlite",
+        "test_moments_with_a_time_zone_are_those_of_the_session",
+    ): "no column is a moment with a time zone",
     ("sqlite", "wide + huge"): "numbers of more than 15 digits are not served",
     ("sqlite", "price * rate"): "numbers of more than 15 digits are not served",
 }
