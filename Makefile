@@ -4,7 +4,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 TOGETHER := --numprocesses auto --dist loadgroup --durations 12
-.PHONY: env demo test test-all generated check clients newest bench soak fuzz serve audit kills docs image clean
+.PHONY: env demo test test-all generated check clients newest bench scale soak fuzz serve audit kills docs image clean
 
 env: .venv/ready   ## everything that tests, checks and documentation need
 .venv/ready: .venv/product
@@ -107,6 +107,9 @@ bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside ot
 	.venv-synthesizers/bin/pip install --quiet --disable-pip-version-check 'smartnoise-sql==1.0.*' 'mbi<2' disjoint-set Faker opendp
 	.venv-synthesizers/bin/pip install --quiet --disable-pip-version-check --no-deps 'smartnoise-synth==1.0.8'
 	@touch $@
+
+scale: env         ## how the first statement, charged ones and memory grow with the rows: SOURCE=sqlite ROWS="1000000 4000000", PROXIES=1 for several proxies
+	$(BIN)/python -m tests.bench.scale $(if $(PROXIES),--proxies,--source $(or $(SOURCE),duckdb) $(if $(ROWS),--rows $(ROWS)))
 
 soak: env          ## half an hour of mixed traffic from 32 connections: MINUTES=30
 	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),30)

@@ -7,6 +7,7 @@ of one and two that share a ledger in PostgreSQL. ``--write`` stores the table f
 
 import argparse
 import os
+import sqlite3
 import statistics
 import sys
 import tempfile
@@ -83,6 +84,8 @@ class Source:
     alone: Callable[[str], object]
     spent: Callable[[], float]
     """Of the source alone."""
+    is_inside: bool = False
+    """The engine is a library in the proxy: its memory is the proxy's."""
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
@@ -169,7 +172,26 @@ def in_spark(folder: Path, rows: int) -> Iterator[Source]:
         own.close()
 
 
-SOURCES = {"duckdb": in_duckdb, "postgresql": in_postgresql, "spark": in_spark}
+@contextmanager
+def in_sqlite(folder: Path, rows: int) -> Iterator[Source]:
+    """A file; alone it is asked by this process, as the proxy asks it in its own."""
+    made = ROWS.format(rows=rows, people=max(1, rows // PEOPLE))
+    file = folder / "data.sqlite"
+    with closing(sqlite3.connect(file)) as own, duckdb.connect() as source:
+        for table in TABLES:
+            own.execute(f"CREATE TABLE {table} {COLUMNS.format(text='TEXT', double='REAL')}")
+            source.execute(made)
+            while part := source.fetchmany(10_000):
+                own.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", part)
+            own.commit()
+        home = write_home(folder / "home", (), policy())
+        text = home.read_text(encoding="utf-8").replace('path = "data.duckdb"', f'path = "{file}"')
+        home.write_text(text, encoding="utf-8")
+        with spawned(home) as proxy:
+            yield Source(proxy, lambda sql: own.execute(sql).fetchall(), time.process_time, is_inside=True)
+
+
+SOURCES = {"duckdb": in_duckdb, "sqlite": in_sqlite, "postgresql": in_postgresql, "spark": in_spark}
 
 
 def growth(source: Source, rows: int, rounds: int) -> Iterator[list[str]]:
@@ -189,7 +211,7 @@ def growth(source: Source, rows: int, rounds: int) -> Iterator[list[str]]:
                 client.execute(f"SET dp.epsilon = {0.1 + n * 1e-6:.6f}".encode())
                 return sql.format(where="", n=n)
 
-            workers = family(source.process)[1:]
+            workers = family(source.process)[0 if source.is_inside else 1 :]
             for worker in workers:
                 forget(worker)
             first, _ = timed(lambda: client.execute(varied().encode()).fetchall(), behind)
