@@ -345,8 +345,8 @@ def _one_of(parts: Sequence[Value]) -> tuple[Value, list[Value]]:
     if found.kind in EXACT:
         scale = max(p.scale for p in parts if p.kind is not Kind.NULL)
         kind = Kind.DECIMAL if scale else found.kind
-        bounds = [bounds(p) for p in parts if p.kind is not Kind.NULL]
-        reach = Reach(min(b[0] for b in bounds), max(b[1] for b in bounds), top=False, bottom=False)
+        ends = [bounds(p) for p in parts if p.kind is not Kind.NULL]
+        reach = Reach(min(low for low, _ in ends), max(high for _, high in ends), top=False, bottom=False)
         found = replace(found, kind=kind, scale=scale, reach=reach)
         return found, [p if p.kind is Kind.NULL else in_scale(p, scale) for p in parts]
     return found, list(parts)

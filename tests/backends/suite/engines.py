@@ -170,9 +170,10 @@ def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[str,
 
 
 def _without_unheld(connection: duckdb.DuckDBPyConnection) -> None:
+    tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     for table, columns in _columns(connection).items():
         for column, kind in columns:
-            if kind in _UNHELD:
+            if kind in _UNHELD and table in tables:
                 name = quoted(column)
                 connection.execute(
                     f"UPDATE {quoted(table)} SET {name} = NULL WHERE {_UNHELD[kind].format(name)}"

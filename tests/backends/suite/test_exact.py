@@ -69,6 +69,7 @@ def is_refused(source: Source, part: Part) -> bool:
 
 
 REFUSED = {
+    "sqlite": {"row_windows"},
     "sail": {"geometric_mean", "row_windows"},
     "spark": {"row_windows"},
     "postgresql": {"row_windows"},
