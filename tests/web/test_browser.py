@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from dpproxy.cli import demo
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
-from dpproxy.config.users import UsersFile, add_user
+from dpproxy.config.users import UsersFile, add_user, editing
 from dpproxy.engine.databases import open_databases
 from dpproxy.server.listener import Server
 from tests.proxies import PASSWORD, Proxy
@@ -246,6 +246,27 @@ def test_a_session_that_ends(tab: Page):
     tab.wait_for_selector("[name=password]")
     tab.goto("/history")
     assert tab.url.endswith("/login")
+
+
+def test_a_session_that_the_proxy_ends_and_a_history_that_stays(tab: Page, folder: Path):
+    users = folder / "users.toml"
+    add_user(users, "eve", ["analyst"], PASSWORD)
+    log_in(tab, "eve")
+    tab.fill("#statement", "SELECT count(*) -- everybody\nFROM adult")
+    tab.click("#run")
+    tab.wait_for_selector(".figure")
+    with editing(users) as known:
+        eve = known.pop("eve")
+    tab.goto("/tables")
+    tab.wait_for_url("**/login?ended")
+    assert "ended" in tab.inner_text("main")
+    with editing(users) as known:
+        known["eve"] = eve
+    log_in(tab, "eve")
+    tab.goto("/history")
+    tab.click("text=Look at it again")
+    tab.wait_for_selector(".price.free")
+    assert tab.input_value("#statement") == "SELECT count(*) -- everybody\nFROM adult"
 
 
 def test_a_phone_in_the_dark(chromium: Browser, address: str):
