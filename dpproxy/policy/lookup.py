@@ -3,14 +3,19 @@
 A schema of None means a stored policy, whose names and constants were checked when they were declared.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Final
 
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter, UndefinedColumn, UndefinedTable
 from dpproxy.values.pgtypes import Column, Schema
 
 _IS_VIEW = "It is a view: declare the tables it reads, and GRANT SELECT ON it."
+MOST_NAMED: Final = 30
+"""Columns that a hint lists."""
 _LISTED = "SHOW PRIVACY TABLES; lists those there are."
 
 
@@ -24,7 +29,7 @@ def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePol
         is_view = table.text in schema.views
         raise UndefinedTable(
             f'table "{table.text}" does not exist',
-            hint=_IS_VIEW if is_view else _other_case(table.text, schema.tables) or _LISTED,
+            hint=_IS_VIEW if is_view else _near(table.text, schema.tables) or _LISTED,
             position=table.position,
         )
     return policy.tables.get(table.text, TablePolicy(table.text))
@@ -37,7 +42,7 @@ def check_relation(relation: Name, policy: Policy, schema: Schema | None) -> Non
     if schema is not None and relation.text not in schema.tables and relation.text not in schema.views:
         raise UndefinedTable(
             f'table "{relation.text}" does not exist',
-            hint=_other_case(relation.text, (*schema.tables, *schema.views)),
+            hint=_near(relation.text, (*schema.tables, *schema.views)) or _LISTED,
             position=relation.position,
         )
 
@@ -64,7 +69,7 @@ def table_column(table: Name, column: Name, schema: Schema | None) -> Column | N
         names = [one.name for one in schema.tables.get(table.text, ())]
         raise UndefinedColumn(
             f'column "{column.text}" of table "{table.text}" does not exist',
-            hint=_other_case(column.text, names),
+            hint=_near(column.text, names) or f"Columns of {table.text}: {', '.join(names[:MOST_NAMED])}.",
             position=column.position,
         )
     return found
@@ -79,7 +84,10 @@ def check_distinct(columns: Iterable[Name]) -> None:
         seen.add(name.text)
 
 
-def _other_case(name: str, names: Iterable[str]) -> str | None:
-    """A hint for a name that differs only in case: unquoted names are folded to lower case."""
+def _near(name: str, names: Collection[str]) -> str | None:
+    """A hint for a name that is misspelt, or differs only in case: unquoted names are folded to lower case."""
     near = next((one for one in names if one.lower() == name.lower()), None)
-    return None if near is None else f'Unquoted names are lower case: write "{near}" in double quotes.'
+    if near is not None:
+        return f'Unquoted names are lower case: write "{near}" in double quotes.'
+    found = get_close_matches(name, names, n=1, cutoff=0.65)
+    return f"Did you mean {identifier(found[0])}?" if found else None

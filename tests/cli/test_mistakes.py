@@ -14,9 +14,10 @@ import pytest
 
 from dpproxy.cli.main import main
 from dpproxy.config.configuration import load_config
+from dpproxy.config.users import add_user
 from dpproxy.engine.engine import Engine
 from tests.postgres import Server
-from tests.proxies import Proxy, serving, started, write_home
+from tests.proxies import PASSWORD, Proxy, serving, started, write_home
 
 Captured = pytest.CaptureFixture[str]
 DDL = ("CREATE TABLE visits AS SELECT i AS person, 'n' AS ward, 'x' AS name FROM range(100) t(i)",)
@@ -229,7 +230,9 @@ def test_a_url(home: Home, urls: dict[str, str], url: str, told: str):
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    with serving(write_home(tmp_path_factory.mktemp("served"), DDL, POLICY)) as running:
+    file = write_home(tmp_path_factory.mktemp("served"), DDL, POLICY)
+    add_user(file.with_name("users.toml"), "eve", ["analst"], PASSWORD)
+    with serving(file) as running:
         yield running
 
 
@@ -251,7 +254,22 @@ STATEMENTS = (
     ("ann", "SHOW PRIVACY TABLES", "privacy statements are for administrators", "dp.budgets"),
     ("root", "SELECT count(*) FROM visits", "granted to none of your roles", "GRANT SELECT ON visits"),
     ("root", "GRANT SELECT ON visits TO analyst", "BUDGET", "BUDGET"),
-    ("root", "SUGGEST PRIVACY FOR visit", '"visit" does not exist', "SHOW PRIVACY TABLES"),
+    ("root", "SUGGEST PRIVACY FOR visit", '"visit" does not exist', "Did you mean visits?"),
+    ("root", "SUGGEST PRIVACY FOR people", '"people" does not exist', "SHOW PRIVACY TABLES"),
+    (
+        "ann",
+        "SELECT count(*) FROM sales.visits",
+        '"visits" does not exist',
+        "Tables are in the schema public here",
+    ),
+    ("ann", "SELECT count(*) FROM vists", '"vists" does not exist', "Did you mean visits?"),
+    ("ann", 'SELECT count(*) FROM visits WHERE ward = "n"', '"n" does not exist', "single quotes: 'n'."),
+    (
+        "eve",
+        "SELECT count(*) FROM visits",
+        '"visits" does not exist',
+        "Nothing is granted to your roles (analst) yet",
+    ),
 )
 
 
@@ -270,6 +288,7 @@ def test_a_budget_that_is_used_up(proxy: Proxy):
             ann.execute("SELECT ward, count(*) FROM visits GROUP BY ward")
         assert caught.value.sqlstate == "PD001"
         assert "Its limit is 0.2 epsilon" in f"{caught.value.diag.message_detail}"
+        assert "SHOW PRIVACY HISTORY lists it" in f"{caught.value.diag.message_hint}"
 
 
 def test_each_of_these_is_a_mistake_of_its_own():

@@ -26,6 +26,9 @@ def test_unknown_tables_are_refused_with_the_other_case_as_a_hint(schema: Schema
     with pytest.raises(UndefinedTable) as caught:
         table_policy(Policy(), Name("nothing"), schema)
     assert caught.value.hint == "SHOW PRIVACY TABLES; lists those there are."
+    with pytest.raises(UndefinedTable) as caught:
+        table_policy(Policy(), Name("vists"), schema)
+    assert caught.value.hint == "Did you mean visits?"
 
 
 def test_columns(schema: Schema):
@@ -36,6 +39,9 @@ def test_columns(schema: Schema):
         table_column(Name("patients"), Name("zip", 9), schema)
     assert caught.value.position == 9
     assert '"Zip"' in (caught.value.hint or "")
+    with pytest.raises(UndefinedColumn) as caught:
+        table_column(Name("patients"), Name("nothing"), schema)
+    assert (caught.value.hint or "").startswith("Columns of patients: ")
 
 
 def test_without_a_schema_names_are_taken_as_they_are():
