@@ -3,11 +3,12 @@
 None means that the type is unknown here, and follows from the engine's.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
 from dpproxy.pgcatalog import casts
+from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.results import column_type
 from dpproxy.pgcatalog.table_functions import Places
 from dpproxy.sql.grammar import NAME as CALLED
@@ -15,6 +16,7 @@ from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import (
     BOOL,
     BPCHAR,
+    BY_OID,
     BYTEA,
     DATE,
     FLOAT4,
@@ -26,15 +28,12 @@ from dpproxy.values.pgtypes import (
     INT8,
     INTEGERS,
     INTERVAL,
-    JSON,
     JSONB,
     NAME,
     NUMERIC,
+    OBJECTS,
     OID,
     REGCLASS,
-    REGNAMESPACE,
-    REGROLE,
-    REGTYPE,
     TEXT,
     TIME,
     TIMESTAMP,
@@ -368,55 +367,25 @@ def note_kind(node: exp.Expr, kind: KnownType) -> None:
         node.meta[_KIND] = kind
 
 
+def _by_name() -> Iterator[tuple[str, SqlType]]:
+    """Those of the functions in pg_proc with one type of result, for all arguments."""
+    known = {**BY_OID, **{kind.oid: kind for kind in OBJECTS}}
+    found: dict[str, set[int]] = {}
+    for row in facts("pg_proc"):
+        found.setdefault(row["proname"], set()).add(row["prorettype"])
+    for name, kinds in found.items():
+        kind = known.get(min(kinds)) if len(kinds) == 1 else None
+        if kind is not None:
+            yield name, kind
+
+
 BY_NAME: Mapping[str, SqlType] = {
-    "current_schemas": array_of(NAME),
-    "generate_subscripts": INT4,
-    "inet_client_addr": INET,
-    "inet_server_addr": INET,
-    "json_build_object": JSON,
-    "json_object": JSON,
-    "jsonb_build_object": JSONB,
+    **dict(_by_name()),
+    **dict.fromkeys(("inet_client_addr", "inet_server_addr"), INET),
+    **dict.fromkeys(("pg_current_xact_id", "pg_current_xact_id_if_assigned"), INT8),
+    **dict.fromkeys(("substring", "substr", "btrim", "ltrim", "rtrim", "string_agg"), TEXT),
+    **dict.fromkeys(("user", "current_role", "current_catalog"), NAME),
     "parse_ident": array_of(TEXT),
-    "age": INT4,
-    "pg_conf_load_time": TIMESTAMPTZ,
-    "pg_current_xact_id": INT8,
-    "pg_current_xact_id_if_assigned": INT8,
-    "pg_indexam_has_property": BOOL,
-    "pg_index_has_property": BOOL,
-    "pg_index_column_has_property": BOOL,
     "pg_partition_ancestors": REGCLASS,
-    "pg_partition_root": REGCLASS,
-    "pg_postmaster_start_time": TIMESTAMPTZ,
-    "txid_current": INT8,
-    "txid_current_if_assigned": INT8,
-    "pg_backend_pid": INT4,
-    "pg_client_encoding": NAME,
-    "pg_encoding_to_char": NAME,
-    "getdatabaseencoding": NAME,
-    "pg_get_userbyid": NAME,
-    "pg_typeof": REGTYPE,
-    "row_to_json": JSON,
-    "to_regclass": REGCLASS,
-    "to_regnamespace": REGNAMESPACE,
-    "to_regrole": REGROLE,
-    "to_regtype": REGTYPE,
-    **dict.fromkeys(("array_length", "array_lower", "array_upper", "cardinality", "strpos", "length"), INT4),
-    **dict.fromkeys(
-        (
-            "concat", "concat_ws", "format", "format_type", "lower", "upper", "quote_ident", "quote_literal",
-            "quote_nullable", "array_to_string", "replace", "split_part", "version", "current_setting",
-            "pg_get_expr", "pg_get_constraintdef", "pg_get_indexdef", "obj_description", "col_description",
-            "shobj_description", "substring", "substr", "btrim", "ltrim", "rtrim", "pg_size_pretty", "string_agg",
-            "pg_get_function_arguments", "pg_get_function_result", "pg_get_function_identity_arguments",
-        ),
-        TEXT,
-    ),
-    **dict.fromkeys(
-        (
-            "current_user", "session_user", "user", "current_role", "current_schema", "current_database",
-            "current_catalog",
-        ),
-        NAME,
-    ),
-}  # fmt: skip
+}
 """The types of functions that always return the same one, by name."""
