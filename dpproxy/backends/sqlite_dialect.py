@@ -103,6 +103,8 @@ FUNCTIONS: Mapping[str, Construct] = {
     "strpos": Construct(texts.texts("instr({all})", Kind.WHOLE), _CHARACTERS),
     "starts_with": Construct(texts.texts("(substr({0}, 1, length({1})) = {1})", Kind.TRUTH), _SAME),
     "replace": Construct(texts.texts("replace({all})"), "an empty part changes nothing in both engines"),
+    "translate": Construct(texts.texts("dp_translate({all})"), _OURS),
+    "split_part": Construct(texts.texts("dp_split_part({all})", further=1), f"{_OURS}; no empty separator"),
     "concat": Construct(texts.concatenated, "NULLs are left out in both engines"),
     "date_part": Construct(
         of(texts.date_part, TEXTS, MOMENTS), f"{_OURS}, of the proleptic Gregorian calendar"

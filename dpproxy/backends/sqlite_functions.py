@@ -266,6 +266,19 @@ def _letters(name: str) -> dict[int, str]:
     return dict(zip(map(ord, before), after, strict=True))
 
 
+def _translated(text: str, old: str, new: str) -> str:
+    """TRANSLATE: the first place of a character in a list counts; what has no counterpart is left out."""
+    places = {ord(letter): (new[n] if n < len(new) else None) for n, letter in reversed(list(enumerate(old)))}
+    return text.translate(places)
+
+
+def _part_of(text: str, separator: str, place: int) -> str:
+    """SPLIT_PART: from the end where the place is below zero; an empty text where there is none."""
+    parts = text.split(separator) if separator else [text]
+    index = place - 1 if place > 0 else len(parts) + place
+    return parts[index] if 0 <= index < len(parts) else ""
+
+
 @cache
 def _pattern(pattern: str) -> tuple[re.Pattern[str], ...]:
     pieces = ["".join("." if c == "_" else re.escape(c) for c in piece) for piece in pattern.split("%")]
@@ -334,6 +347,8 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., float | str | None]]] = {
     "dp_left": (2, lambda text, n: text[:n]),
     "dp_right": (2, lambda text, n: text[-n:] if n else ""),
     "dp_like": (2, _like),
+    "dp_translate": (3, _translated),
+    "dp_split_part": (3, _part_of),
 }
 
 

@@ -35,6 +35,10 @@ def computed(value: Value) -> object:
         ("right", [text("abc"), place(0)], ""), ("right", [text("abc"), place(9)], "abc"),
         ("strpos", [text("abcb"), text("b")], 2), ("starts_with", [text("Abc"), text("a")], 0),
         ("replace", [text("aab"), text("a"), text("c")], "ccb"), ("trim", [text("xxaxx"), text("x")], "a"),
+        ("translate", [text("banana"), text("ana"), text("xy")], "bxyxyx"),
+        ("split_part", [text("a-b-c"), text("-"), place(2)], "b"),
+        ("split_part", [text("a-b"), text("-"), place(-2)], "a"),
+        ("split_part", [text("a-b"), text("-"), place(3)], ""), ("split_part", [text("a-b"), text("-"), place(-3)], ""),
         ("concat", [text("a"), Value("NULL", Kind.NULL), text("b")], "ab"),
     ],
 )  # fmt: skip
