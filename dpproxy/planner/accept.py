@@ -18,7 +18,7 @@ from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.qualified import without_schemas
 from dpproxy.planner.refusals import refuse_clause, refuse_node, refuse_statement
 from dpproxy.planner.series import write_series
-from dpproxy.planner.templates import write_moments, write_percentiles
+from dpproxy.planner.templates import write_buckets, write_moments, write_percentiles
 from dpproxy.sql import grammar, lexer
 from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
@@ -52,6 +52,7 @@ def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Ex
     write_lists(tree)
     write_moments(tree)
     write_percentiles(tree)
+    write_buckets(tree)
     write_priors(tree)
     inline_windows(tree)
     return tree

@@ -6,7 +6,7 @@ says, as sessions here have none of their own. ``date(x)`` is ``x::date``.
 Tableau writes the Sunday before a day as the day minus the number of its weekday. Here that is the Monday before the
 next day, minus one day: ``date_trunc`` has declared keys.
 
-A percentile at several places is written as a list of percentiles at one.
+A percentile at several places is written as a list of percentiles at one, and WIDTH_BUCKET with a list as a CASE.
 """
 
 import re
@@ -21,7 +21,8 @@ _TEMPLATE = re.compile(r"(?!.*(%.).*\1)(?=.*%Y)(?:%[YmdHMSf]|[-/.,:; T])+", re.A
 """The parser's writing of YYYY, MM, DD, HH24, MI, SS and US, each once, with what may stand between them."""
 _NAMES: dict[type[exp.Expr], str] = {exp.StrToDate: "to_date", exp.StrToTime: "to_timestamp"}
 _LONGEST = 100
-MOST_PERCENTILES = 100
+MOST_COPIED = 1_000
+"""Nodes that one list may make."""
 
 
 def write_moments(tree: exp.Expr) -> None:
@@ -59,9 +60,9 @@ def write_percentiles(tree: exp.Expr) -> None:
     """``percentile_cont(ARRAY[0.25, 0.75]) WITHIN GROUP (...)`` is a list of single ones, each with its FILTER."""
     for call in list(tree.find_all(exp.WithinGroup)):
         places = call.this.this if isinstance(call.this, exp.PercentileCont | exp.PercentileDisc) else None
-        if not isinstance(places, exp.Array) or not 0 < len(places.expressions) <= MOST_PERCENTILES:
-            continue
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
+        if not isinstance(places, exp.Array) or not _is_written_out(places, whole):
+            continue
         made = exp.Array()
         for place in places.expressions:
             one = whole.copy()
@@ -69,6 +70,27 @@ def write_percentiles(tree: exp.Expr) -> None:
             made.append("expressions", one)
         made.meta.update(call.this.meta)
         whole.replace(made)
+
+
+def write_buckets(tree: exp.Expr) -> None:
+    """``width_bucket(x, ARRAY[1, 5])`` is a CASE: how many of the constants, which ascend, x has reached."""
+    for call in list(tree.find_all(exp.WidthBucket)):
+        bounds = call.args.get("threshold")
+        if not isinstance(bounds, exp.Array) or not _is_written_out(bounds, call.this):
+            continue
+        value = exp.Paren(this=call.this)
+        case = exp.Case().when(exp.Is(this=value.copy(), expression=exp.Null()), exp.Null())
+        for place, bound in enumerate(bounds.expressions):
+            case = case.when(exp.LT(this=value.copy(), expression=bound.copy()), exp.Literal.number(place))
+        case.set("default", exp.Literal.number(len(bounds.expressions)))
+        case.meta.update(call.meta)
+        is_item = isinstance(call.parent, exp.Select) and call.arg_key == "expressions"
+        call.replace(exp.alias_(case, "width_bucket") if is_item else case)
+
+
+def _is_written_out(several: exp.Array, copied: exp.Expr) -> bool:
+    """Whether a copy for each of several is not too much."""
+    return 0 < len(several.expressions) * sum(1 for _ in copied.walk()) <= MOST_COPIED
 
 
 def _is_sunday(node: exp.Binary) -> bool:

@@ -116,3 +116,25 @@ def test_what_is_not_a_constant_is_refused_with_what_to_write(call: str):
         parse(f"SELECT {call}")
     assert caught.value.position == 7
     assert "date '2024-01-31'" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        f"width_bucket(x, ARRAY[{', '.join(['1'] * 600)}])",
+        f"percentile_cont(ARRAY[{', '.join(['1'] * 600)}]) WITHIN GROUP (ORDER BY x)",
+        "width_bucket(x, ARRAY[])",
+    ],
+)
+def test_a_list_that_would_be_written_out_at_length_is_left(call: str):
+    found = parse(f"SELECT {call} FROM t").expressions[0]
+    assert found.find(exp.WidthBucket, exp.WithinGroup) is not None
+
+
+def test_lists_are_written_out_with_the_name_of_their_call():
+    [bucket, quartiles] = parse(
+        "SELECT width_bucket(x, ARRAY[1, 2]), percentile_cont(ARRAY[0.5, 1]) WITHIN GROUP (ORDER BY x)"
+        " FILTER (WHERE y) FROM t"
+    ).expressions
+    assert (output_name(bucket), output_name(quartiles)) == ("width_bucket", "percentile_cont")
+    assert [type(part) for part in quartiles.expressions] == [exp.Filter, exp.Filter]
