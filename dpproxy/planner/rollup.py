@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 
 from dpproxy.planner.descriptor import Descriptor
-from dpproxy.planner.known import OTHER, Known, Unknown, argument_of, constants, part_of, value_of
+from dpproxy.planner.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, constants, part_of, value_of
 from dpproxy.planner.spans import Span, gaps, span_of, unit_of
 from dpproxy.planner.terms import Term, constant_kind
 from dpproxy.policy.model import Scalar
@@ -49,9 +49,20 @@ def _within(some: Sequence[Term], others: Sequence[Term]) -> bool:
 
 
 def _is_coarser(key: Term, keys: Sequence[Term]) -> bool:
-    """Whether a key is a unit of the calendar, or its number, of what a finer key is of."""
+    """Whether a key is computed of finer ones: of these alone, or as a unit of the calendar of what one is of."""
     asked = part_of(key)
-    return asked is not None and any(asked[1] in (argument_of(k), k) for k in keys)
+    if asked is not None and any(asked[1] in (argument_of(k), k) for k in keys):
+        return True
+    return _reads_only(key, keys)
+
+
+def _reads_only(found: Term, keys: Sequence[Term]) -> bool:
+    """Whether a term has no columns but in keys."""
+    if found in keys:
+        return True
+    if found[0] in ("column", "of"):
+        return False
+    return all(_reads_only(part, keys) for part in found if isinstance(part, tuple) and part)
 
 
 def derivation(
@@ -72,7 +83,7 @@ def derivation(
         for place, group in enumerate(groups):
             known = _known(stored.keys, group)
             passes = all(value_of(c, known) is True for c in further)
-            several = members.setdefault(typed(value_of(key, known) for key in asked.keys), [])
+            several = members.setdefault(typed(_key(key, known) for key in asked.keys), [])
             if passes:
                 several.append(place)
     except Unknown:
@@ -82,6 +93,14 @@ def derivation(
         return None
     found = Derivation(columns, tuple(tuple(p or ()) for p in places))
     return found if found.most == 1 or all(map(_adds_up, asked.measures)) else None
+
+
+def _key(key: Term, known: Known) -> object:
+    """The value of a key. Raises ``Unknown`` where only part of it is known."""
+    value = value_of(key, known)
+    if isinstance(value, Span) or value is NOT_TRUE:
+        raise Unknown
+    return value
 
 
 def _adds_up(measure: Term) -> bool:

@@ -55,6 +55,12 @@ YES = (
     (NARROW, "SELECT count(*), sum(x) FROM t WHERE k IN ('b', 'a')"),
     (NARROW, "SELECT count(*) FROM t WHERE k IN ('b', 'a') AND k <> 'a'"),
     ("SELECT y, b, count(*) FROM t GROUP BY y, b", "SELECT count(*) FROM t"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT y / 2 AS half, count(*) FROM t GROUP BY half"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT y > 2 AS high, count(*) FROM t GROUP BY high"),
+    (
+        "SELECT y, b, sum(x) FROM t GROUP BY y, b",
+        "SELECT CASE WHEN y < 2 THEN 'few' ELSE 'many' END AS z, sum(x) FROM t WHERE b GROUP BY z",
+    ),
     ("SELECT y > 2 AS high, count(*) FROM t GROUP BY high", "SELECT count(*) FROM t"),
 )
 NO = (
@@ -67,6 +73,8 @@ NO = (
     (NARROW, "SELECT k, b, y, count(*) FROM t GROUP BY k, b, y"),
     ("SELECT y, count(*) FROM t GROUP BY y", "SELECT y, b, count(*) FROM t GROUP BY y, b"),
     ("SELECT x, count(*) FROM t GROUP BY x", "SELECT count(*) FROM t"),  # x may be NULL
+    ("SELECT x, count(*) FROM t GROUP BY x", "SELECT x / 2 AS half, count(*) FROM t GROUP BY half"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT x + y AS z, count(*) FROM t GROUP BY z"),
     ("SELECT y, b, count(DISTINCT x) FROM t GROUP BY y, b", "SELECT y, count(DISTINCT x) FROM t GROUP BY y"),
     ("SELECT h, count(*) FROM w GROUP BY h", "SELECT count(*) FROM t"),
 )
@@ -80,6 +88,29 @@ def test_what_is_determined_follows(world: World, stored: str, asked: str):
 @pytest.mark.parametrize(("stored", "asked"), NO)
 def test_what_is_not_determined_does_not_follow(world: World, stored: str, asked: str):
     assert follows(world, stored, asked) is None
+
+
+COMPUTED = (
+    "SELECT y / 2 AS half, count(*) FROM t GROUP BY half",
+    "SELECT y % 3 * 10 AS z, b, sum(x) FROM t GROUP BY z, b",
+    "SELECT CASE WHEN y < 2 THEN 'few' ELSE 'many' END AS z, count(*), sum(x) FROM t WHERE y + 1 > 2 GROUP BY z",
+    "SELECT 4 - y AS less, count(*) FROM t WHERE NOT b GROUP BY less",
+)
+
+
+@pytest.mark.parametrize("asked", COMPUTED)
+def test_keys_that_are_computed_of_keys_are_what_would_be_computed(world: World, asked: str):
+    finer = part_of(world, "SELECT y, b, count(*), sum(x) FROM t GROUP BY y, b")
+    coarser = part_of(world, asked)
+    found = derivation(descriptor(finer), wanted_of(finer), descriptor(coarser), wanted_of(coarser))
+    assert found is not None
+    tables = Tables(world)
+    rows = [(n, "abz"[n % 3], n * 7 % 12, n % 7 - 1, n % 2 == 0, None) for n in range(40)]
+    tables.fill({"t": rows, "w": []})
+    exact, wanted = list(tables.exact(finer).values()), tables.exact(coarser)
+    tables.close()
+    for row, places in zip(wanted_of(coarser), found.places, strict=True):
+        assert tuple(sum(exact[p][c] for p in places) for c in found.columns) == wanted[row]
 
 
 def test_different_values_of_a_group_do_not_add_up_but_their_own_group_is_itself(world: World):
