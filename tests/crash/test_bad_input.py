@@ -92,7 +92,7 @@ FILES = (
      "{}/dpproxy.toml:2:1: server.lissten: unknown key; did you mean server.listen?"),
     ("no TOML", write("dpproxy.toml", "[server"), "{}/dpproxy.toml:1:1: not TOML: "),
     ("no data", remove("data.duckdb"), "{0}/dpproxy.toml: data.main.path: expected a file, {0}/data.duckdb does not"),
-    ("other data", write("data.duckdb", "x" * 5000), "{}/data.duckdb: expected a DuckDB file"),
+    ("other data", write("data.duckdb", "x" * 5000), "{}/data.duckdb: expected a DuckDB or SQLite file"),
     ("damaged data", cut("data.duckdb"), "data source {}/data.duckdb cannot be opened: damaged, or of another"),
     ("no users", remove("users.toml"), "{0}/dpproxy.toml: users.file: expected a file, {0}/users.toml does not"),
     ("garbled users", write("users.toml", "nonsense ["), "{}/users.toml: expected a users file: "),
