@@ -73,7 +73,9 @@ def snapshot(source: Path, state: Path, progress: Callable[[str], None]) -> Path
     if source.is_file():
         return _database(source)
     if not source.is_dir():
-        raise StartupError(f"{source}: expected a DuckDB or SQLite file, or a directory of Parquet and CSV files")
+        raise StartupError(
+            f"{source}: expected a DuckDB or SQLite file, or a directory of Parquet and CSV files"
+        )
     files = _files(source)
     target = state / f"snapshot-{_fingerprint(files)}.duckdb"
     _remove_half(state)
@@ -91,7 +93,9 @@ def _database(source: Path) -> Path:
     except OSError as error:
         raise StartupError(f"{source}: expected a readable DuckDB file: {error.strerror}") from None
     if header[8:] != b"DUCK":
-        raise StartupError(f"{source}: expected a DuckDB or SQLite file (or a directory of Parquet and CSV files)")
+        raise StartupError(
+            f"{source}: expected a DuckDB or SQLite file (or a directory of Parquet and CSV files)"
+        )
     return source
 
 

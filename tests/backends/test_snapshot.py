@@ -123,7 +123,9 @@ def test_a_database_file_is_served_as_it_is(tmp_path: Path, state: Path):
 
 def test_what_is_no_database_and_no_directory_is_named(tmp_path: Path, state: Path):
     (tmp_path / "x.duckdb").write_bytes(b"x" * 100)
-    assert refused(tmp_path / "x.duckdb", state).startswith(f"{tmp_path}/x.duckdb: expected a DuckDB or SQLite file")
+    assert refused(tmp_path / "x.duckdb", state).startswith(
+        f"{tmp_path}/x.duckdb: expected a DuckDB or SQLite file"
+    )
     assert refused(tmp_path / "none", state).startswith(f"{tmp_path}/none: expected")
     (tmp_path / "empty").mkdir()
     assert refused(tmp_path / "empty", state).endswith("there are none")
