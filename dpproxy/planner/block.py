@@ -21,7 +21,7 @@ from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
 from dpproxy.planner.allocate import Allocation, TooLittle, allocate
-from dpproxy.planner.answer import Answer, answer, is_selected, is_star, items, limits, row_number, together
+from dpproxy.planner.answer import Answer, answer, is_selected, limits, row_number, together
 from dpproxy.planner.blocks import blocks_of
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.cuts import note_cuts
@@ -43,6 +43,7 @@ from dpproxy.planner.refusals import asked_again
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import release_sql
 from dpproxy.planner.released import Call, ReleasedScope
+from dpproxy.planner.select_list import is_star, items
 from dpproxy.planner.sources import Env
 from dpproxy.planner.staged import chosen
 from dpproxy.planner.undeclared import tell_undeclared

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpproxy.planner.answer import items
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.grouping import has_aggregates
 from dpproxy.planner.relation import Rows
+from dpproxy.planner.select_list import items
 
 _OTHERS = ("with_", "group", "having", "distinct", "order", "limit", "offset")
 

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
-from dpproxy.planner.answer import items
 from dpproxy.planner.open import Open
 from dpproxy.planner.open_aggregates import is_aggregate
 from dpproxy.planner.relation import own_nodes
+from dpproxy.planner.select_list import items
 from dpproxy.planner.sources import Entry, Env
 from dpproxy.values.errors import Unsupported
 

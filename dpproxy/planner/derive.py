@@ -12,7 +12,6 @@ from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.answer import Item, is_star, items
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.derived import key_of
 from dpproxy.planner.empty import has_no_rows, never_holds
@@ -20,6 +19,7 @@ from dpproxy.planner.exact import source_of
 from dpproxy.planner.fields import Computed, Field, no_keys, repeated
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
+from dpproxy.planner.select_list import Item, is_star, items
 from dpproxy.values.errors import UnitLost, Unsupported
 from dpproxy.values.pgtypes import BOOL, TEXT, UNKNOWN, Column
 

@@ -12,7 +12,7 @@ from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, check_size, of_moments
 from dpproxy.analysis.position import position
-from dpproxy.planner.answer import Item, is_star, items, ordinal
+from dpproxy.planner.answer import ordinal
 from dpproxy.planner.asked_keys import asked_key
 from dpproxy.planner.discovered import PLANNED, discovered_set, key_of
 from dpproxy.planner.fields import Identifier
@@ -21,6 +21,7 @@ from dpproxy.planner.narrowing import narrowed
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.public_keys import public_key
 from dpproxy.planner.relation import Rows, own_nodes
+from dpproxy.planner.select_list import Item, is_star, items
 from dpproxy.values.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)

@@ -9,7 +9,6 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
-from dpproxy.planner.answer import items as listed
 from dpproxy.planner.conditions import (
     Edge,
     conjuncts,
@@ -28,6 +27,7 @@ from dpproxy.planner.multiplicity import beside, preserved, together
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Inner, Rows, Scan, normal
+from dpproxy.planner.select_list import items as listed
 from dpproxy.planner.truncation import truncated
 from dpproxy.values.errors import AmbiguousColumn, TooComplex, UndefinedColumn, UnitLost, Unsupported
 

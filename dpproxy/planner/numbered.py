@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from dpproxy.planner.answer import items
 from dpproxy.planner.open import Open
+from dpproxy.planner.select_list import items
 
 _RANKS = (exp.Rank, exp.DenseRank)
 

@@ -10,8 +10,9 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.answer import Item, ordinal
+from dpproxy.planner.answer import ordinal
 from dpproxy.planner.relation import own_nodes
+from dpproxy.planner.select_list import Item
 from dpproxy.values.errors import GroupingError
 from dpproxy.values.pgtypes import INT4
 

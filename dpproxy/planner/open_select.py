@@ -14,7 +14,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import refuse_windows
-from dpproxy.planner.answer import UNKNOWN_ERROR, Item, is_star, items, limits, ordering, row_number
+from dpproxy.planner.answer import UNKNOWN_ERROR, limits, ordering, row_number
 from dpproxy.planner.declared_keys import lists_keys, refuse_counted
 from dpproxy.planner.empty import has_no_rows, has_one_row
 from dpproxy.planner.numbered import numbered
@@ -28,6 +28,7 @@ from dpproxy.planner.open_sizes import size_of_groups
 from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.select_list import Item, is_star, items
 from dpproxy.planner.sources import Entry, Env
 from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
 from dpproxy.values.errors import GroupingError, SyntaxRefused, UndefinedTable

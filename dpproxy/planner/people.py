@@ -21,12 +21,13 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.answer import Item, items, ordinal
+from dpproxy.planner.answer import ordinal
 from dpproxy.planner.computed_keys import Keys, Part, image_of, picked
 from dpproxy.planner.derive import derived_field, derived_scan, refuse_cut, rows_select
 from dpproxy.planner.fields import Computed, Field
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
+from dpproxy.planner.select_list import Item, items
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
 

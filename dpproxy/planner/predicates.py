@@ -22,7 +22,6 @@ from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, boolean, null
-from dpproxy.planner.answer import items
 from dpproxy.planner.conditions import (
     Edge,
     conjuncts,
@@ -46,6 +45,7 @@ from dpproxy.planner.owners import all_of
 from dpproxy.planner.people import one_person
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Inner, Rows, Scan
+from dpproxy.planner.select_list import items
 from dpproxy.planner.sources import Env, apart, entries, with_ctes
 from dpproxy.planner.staged import staged_scan
 from dpproxy.sql.quoting import identifier

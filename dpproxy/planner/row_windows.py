@@ -25,7 +25,6 @@ from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.totality import is_frame
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, over
-from dpproxy.planner.answer import Item
 from dpproxy.planner.computed_keys import Keys, Part, image_of, picked
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.derive import derived_field, derived_scan, expanded, refuse_cut, rows_select
@@ -33,6 +32,8 @@ from dpproxy.planner.fields import Computed, Field, Identifier
 from dpproxy.planner.people import key_columns
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan, own_nodes
+from dpproxy.planner.select_list import Item
+from dpproxy.planner.ties import is_of_ties
 from dpproxy.planner.truncation import places
 from dpproxy.values.errors import Refusal, UnitLost, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
@@ -144,6 +145,12 @@ class _Windows:
     def _window(self, node: exp.Window) -> Typed:
         listed = node.args.get("partition_by") or []
         keys = key_columns(listed, self.rows)
+        if not keys and is_of_ties(node):
+            raise UnitLost(
+                "FETCH FIRST of protected rows would let one row decide about others",
+                hint="Leave out FETCH FIRST.",
+                position=position(node),
+            )
         if not keys:
             raise UnitLost(
                 "a window function over rows sees the rows of one privacy unit only",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpproxy.planner.answer import output_name
 from dpproxy.planner.relation import own_nodes
+from dpproxy.planner.select_list import output_name
 
 FEWEST = 3
 """Sums of one expression from which on one of it and one count cost less."""

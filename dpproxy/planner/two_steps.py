@@ -8,12 +8,12 @@ from sqlglot import exp
 
 from dpproxy.aggregates.table import is_call
 from dpproxy.analysis.position import position
-from dpproxy.planner.answer import Item
 from dpproxy.planner.derive import expanded
 from dpproxy.planner.grouping import has_aggregates
 from dpproxy.planner.people import grouped, key_columns
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.row_windows import has_windows
+from dpproxy.planner.select_list import Item
 from dpproxy.values.errors import SyntaxRefused, UnitLost
 
 ROWS = "#rows"

@@ -35,6 +35,8 @@ FROMS = (
     ("(SELECT city, NULL AS sex, sum(n) AS n, max(s) AS s, min(p) AS p, avg(h) AS h FROM t GROUP BY city) x",
      _NUMBERS, ("x.city",)),
     (_NUMBERED, (*_NUMBERS, "y.n", "y.r"), (*_KEYS, "y.city")),
+    ("(SELECT city, sex, n, s, p, h FROM (SELECT *, rank() OVER (ORDER BY n DESC, s) AS r FROM t) q WHERE r <= 3) x",
+     _NUMBERS, _KEYS),  # what FETCH FIRST 3 ROWS WITH TIES is read as
     (_TAGGED, (*_NUMBERS, "y.n"), _KEYS),
     ("t x NATURAL JOIN (SELECT city, size FROM cities) c", (*_NUMBERS, "c.size"), ("city", "x.sex")),
 )  # fmt: skip

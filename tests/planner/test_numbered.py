@@ -3,8 +3,8 @@
 import pytest
 
 from dpproxy.planner.accept import parse
-from dpproxy.planner.answer import items
 from dpproxy.planner.numbered import numbered
+from dpproxy.planner.select_list import items
 
 
 @pytest.mark.parametrize(

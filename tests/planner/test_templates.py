@@ -4,7 +4,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.planner.accept import parse
-from dpproxy.planner.answer import output_name
+from dpproxy.planner.select_list import output_name
 from dpproxy.values.errors import InvalidText, Unsupported
 
 
