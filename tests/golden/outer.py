@@ -61,7 +61,6 @@ AGGREGATES = (
     "percentile_disc(0.75) WITHIN GROUP (ORDER BY {a} DESC)", "bool_and({a} > 1)", "bool_or({k} = 'f')",
     "sum({a}) FILTER (WHERE {b} > 2)", "count(*) FILTER (WHERE {k} IS NULL)", "string_agg({k}, '-' ORDER BY {k})",
     "array_agg({k} ORDER BY {k})", "array_agg(CAST({a} AS double precision) ORDER BY {a}, {k})",
-    "json_agg({k} ORDER BY {k})",
     "mode() WITHIN GROUP (ORDER BY {a})", "percentile_disc(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY {k})",
     "covar_pop({a}, {b})", "covar_samp({a}, {b})", "regr_count({a}, {b})", "sum({a}) * 1.0 / count(*)",
 )  # fmt: skip

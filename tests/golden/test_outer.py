@@ -92,8 +92,10 @@ def theirs(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Row]:
 
 
 def plain(value: object) -> object:
-    """Comparable: all numbers are floats."""
+    """Comparable: all numbers are floats; lists are texts of them, rounded."""
     match value:
+        case list():
+            return str([round(v, 5) if isinstance(v, float) else v for v in map(plain, value)])
         case bool() | None | str() | date():
             return value
         case _:
