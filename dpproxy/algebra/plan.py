@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from math import ceil, prod
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.policy.interval import Interval
@@ -131,6 +131,14 @@ class Output:
     ceiling: int | None = None
     accuracy: "Accuracy | None" = None
     possible: "Possible | None" = None
+    bound: "Bound | None" = None
+
+
+class Bound(NamedTuple):
+    """A column that bounds the one at a place, from above or from below."""
+
+    place: int
+    above: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import floor, inf, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
 from statistics import median
 
 from dpproxy.accounting.model import format_epsilon
@@ -81,6 +81,11 @@ def presented(
         if stated.significant and output.accuracy is not None:
             halves = _halves(index, output.accuracy, rows)
             shown = [_rounded(value, half) for value, half in zip(shown, halves, strict=True)]
+        elif stated.significant and output.bound is not None:
+            place, above = output.bound
+            accuracy = plan.outputs[place].accuracy
+            halves = [inf] * len(rows) if accuracy is None else _halves(place, accuracy, rows)
+            shown = [_outwards(value, half, above=above) for value, half in zip(shown, halves, strict=True)]
         columns[index] = shown
     return list(zip(*columns, strict=True))
 
@@ -105,6 +110,15 @@ def _rounded(value: object, half: float) -> object:
         return value
     number = round(value, 1 - floor(log10(half)))
     return Decimal(f"{number:f}") if isinstance(number, Decimal) else number
+
+
+def _outwards(value: object, half: float, *, above: bool) -> object:
+    """A bound, to the digit that what it bounds is rounded to, and no nearer."""
+    if not isinstance(value, int | float) or not isfinite(value) or not isfinite(half) or half <= 0:
+        return value
+    step = Fraction(10) ** (floor(log10(half)) - 1)
+    number = (ceil if above else floor)(Fraction(value) / step) * step
+    return type(value)(number)
 
 
 def _halves(index: int, accuracy: Accuracy, rows: Sequence[Row]) -> list[float]:

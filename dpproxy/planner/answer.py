@@ -13,7 +13,7 @@ from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy, ColumnError, Possible
+from dpproxy.algebra.plan import Accuracy, Bound, ColumnError, Possible
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -64,8 +64,8 @@ def answer(
     ]
     columns = [replace(c, literal=_literal(v)) for c, v in zip(columns, raw, strict=True)]
     if intervals:
-        for item in listed:
-            _add_interval(item, scope, values, columns)
+        for place, item in enumerate(listed):
+            _add_interval(place, item, scope, values, columns)
     check_answer(scope.groups, values, select)
     condition = compile_boolean(having.this, scope.scope()).sql if having is not None else None
     order = ordering(select, listed, values, scope.scope())
@@ -220,7 +220,9 @@ def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | N
     return None
 
 
-def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]) -> None:
+def _add_interval(
+    place: int, item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]
+) -> None:
     node = item.node.unnest()
     if type(node) is exp.Dot or not calls_in(node, scope.calls):
         return
@@ -233,10 +235,25 @@ def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns
         ends = call.aggregate.ends(call.columns)
     else:
         low, high = interval(node, scope, scope.confidence) or (UNBOUNDED, UNBOUNDED)
-        ends = Typed(low, FLOAT8, None), Typed(high, FLOAT8, None)
-    for name, value in zip(("ci_low", "ci_high"), ends, strict=True):
-        columns.append(OpenColumn(f"{item.name}_{name}", replace(value, sql=duck.column(f"c{len(values)}"))))
+        scale = values[place].scale
+        ends = (
+            Typed(_outwards(low, scale, "floor"), FLOAT8, None),
+            Typed(_outwards(high, scale, "ceil"), FLOAT8, None),
+        )
+    for above, (name, value) in enumerate(zip(("ci_low", "ci_high"), ends, strict=True)):
+        held = replace(value, sql=duck.column(f"c{len(values)}"))
+        columns.append(OpenColumn(f"{item.name}_{name}", held, bound=Bound(place, bool(above))))
         values.append(value)
+
+
+def _outwards(end: nodes.Expr, scale: int | None, direction: str) -> nodes.Expr:
+    """A bound with as many digits behind the point as its value has."""
+    if scale is None:
+        return end
+    if not scale:
+        return duck.call(direction, end)
+    unit = duck.double(10.0**scale)
+    return duck.binary("/", duck.call(direction, duck.binary("*", end, unit)), unit)
 
 
 def ordering(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy, ColumnError, Possible
+from dpproxy.algebra.plan import Accuracy, Bound, ColumnError, Possible
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import Column
 
@@ -25,6 +25,8 @@ class OpenColumn:
     """Of a value that is made of released ones, where it is shown as it is here."""
     possible: Possible | None = None
     """What such a value can be before noise."""
+    bound: Bound | None = None
+    """Which column it is a bound of."""
     copies: int = 1
     """Of a text without a known length: cells of public tables that hold it, one after the other."""
 

@@ -277,7 +277,14 @@ def _public(found: Relation) -> PublicPlan:
 def _output(column: OpenColumn) -> Output:
     scale = column.typed.scale if column.typed.is_number else None
     return Output(
-        column.column, scale, column.floor, column.error, column.ceiling, column.accuracy, column.possible
+        column.column,
+        scale,
+        column.floor,
+        column.error,
+        column.ceiling,
+        column.accuracy,
+        column.possible,
+        column.bound,
     )
 
 

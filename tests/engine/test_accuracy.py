@@ -1,5 +1,6 @@
 """What is shown of released values, and what the notice says of them."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.accuracy import accuracy_notice, figure, presented
 from dpproxy.engine.engine import Engine
-from tests.engine.test_answers import ANN, DDL, POLICY, ask
+from tests.engine.test_answers import ANN, DDL, POLICY, ask, ask_with
 from tests.engine.test_payment import plan as planned
 from tests.proxies import started, write_home
 
@@ -72,6 +73,27 @@ def test_what_is_said_of_a_new_draw_is_what_it_costs_and_says(engine: Engine, li
     drawn = engine.run(Request(ANN, engine.prepare(ANN, total, (), fresh), (), fresh))
     assert drawn.nano == float(told[1]) * 1e9
     assert of_error(drawn).message == f"95 % half-width: n ±{told[2]}"
+
+
+def test_bounds_are_rounded_outwards_as_their_value_is(engine: Engine):
+    """To the second digit of the half-width where values are; to whole numbers where these are whole."""
+    listed = "sum(x) AS s, sum(x) / count(*) AS q, sum(count(*)) OVER (ORDER BY y) AS run"
+    sql = f"SELECT y, {listed} FROM t WHERE x > 5 GROUP BY y"
+    answers = [
+        ask_with(engine, sql, epsilon="2", intervals="columns", round=digits)
+        for digits in ("off", "significant")
+    ]
+    plain, rounded = (
+        [[float(str(value)) for value in row if value is not None] for row in answer.rows]
+        for answer in answers
+    )
+    for exact, shown in zip(plain, rounded, strict=True):
+        assert all(number == int(number) for number in exact)
+        low, high, half = exact[4], exact[5], (exact[5] - exact[4]) / 2
+        step = 10 ** (math.floor(math.log10(half)) - 1)
+        assert shown[4] <= low < shown[4] + step
+        assert shown[5] - step < high <= shown[5]
+        assert math.isclose(shown[4] / step, round(shown[4] / step))
 
 
 def test_released_answers_are_used_as_set(engine: Engine):
