@@ -34,6 +34,8 @@ DDL = (
     "CREATE TABLE customer AS SELECT i AS c_custkey FROM range(100) AS r(i)",
     "CREATE TABLE orders AS SELECT i AS o_orderkey, i % 100 AS o_custkey FROM range(400) AS r(i)",
     "CREATE TABLE lineitem AS SELECT i % 400 AS l_orderkey, (i % 50)::DOUBLE AS l_quantity FROM range(900) AS r(i)",
+    "CREATE TABLE sales AS SELECT i // 2 AS ticket, i % 2 AS item, i % 100 AS buyer FROM range(400) AS r(i)",
+    "CREATE TABLE returns AS SELECT ticket, item, buyer FROM sales WHERE ticket % 10 = 0",
 )
 POLICY = """\
 ALTER TABLE adult SET PRIVACY KEY ROW;
@@ -67,6 +69,8 @@ ALTER TABLE customer SET PRIVACY KEY (c_custkey);
 ALTER TABLE customer SET PRIVACY CEILING EPSILON 100;
 ALTER TABLE orders SET PRIVACY KEY (o_custkey) REFERENCES customer (c_custkey) MAX ROWS 4;
 ALTER TABLE lineitem SET PRIVACY KEY (l_orderkey) REFERENCES orders (o_orderkey) MAX ROWS 9;
+ALTER TABLE sales SET PRIVACY KEY (buyer) REFERENCES customer (c_custkey) MAX ROWS 4;
+ALTER TABLE returns SET PRIVACY KEY (buyer) REFERENCES customer (c_custkey) MAX ROWS 4;
 CREATE PRIVACY TAXONOMY icd9 ON icd10_tree (code, parent);
 CREATE PRIVACY BUDGET research LIMIT EPSILON 90 DELTA 0.0001 MAX EPSILON 50 DEFAULT EPSILON 0.1;
 CREATE PRIVACY BUDGET teaching LIMIT EPSILON 8 DELTA 0.000001;
