@@ -265,7 +265,7 @@ def test_a_database_that_is_not_there_yet_is_told_as_postgresql_tells_it(file: P
         status, log = end(proxy)
     assert status == 0
     assert re.search(
-        r"^dpproxy: tax: not served, and tried again every 30 s: .*DuckDB file", log, re.MULTILINE
+        r"^dpproxy: tax: not served, and tried again every 30 s: .*DuckDB or SQLite file", log, re.MULTILINE
     )
 
 
