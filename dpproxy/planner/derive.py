@@ -106,11 +106,6 @@ def derived_field(
     return typed.sql, Computed(item.name, column, typed, values)
 
 
-def computed(name: str, typed: Typed, held: str) -> Computed:
-    """A column whose values follow from its type and bounds alone."""
-    return Computed(name, Column(held, typed.type, not typed.nullable), typed, enumerated(name, typed))
-
-
 def enumerated(name: str, typed: Typed) -> Callable[[int | None], Values]:
     """Every whole number within the bounds, or both truth values; a refusal for other types."""
 
