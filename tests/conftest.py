@@ -37,7 +37,7 @@ WHOLE = (
     "web/test_browser.py",
 )
 """Where tests begin that take long: ``make test`` leaves them to ``make test-all``."""
-SPARK = "backends/test_spark"
+SPARK = "backends/spark/"
 WITHOUT_SOCKETS = tuple(
     f"assurance/test_{name}.py" for name in ("exhaustion", "people", "relations", "suite", "target", "work")
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
 from dpproxy.config.users import UsersFile, add_user

@@ -14,7 +14,7 @@ from dpproxy.analysis.spoken import spaced
 from dpproxy.cli.commands import COMMANDS
 from dpproxy.config.configuration import KEYS, REQUIRED, Key
 from dpproxy.config.settings import SETTINGS
-from dpproxy.planner.released import DP_FUNCTIONS
+from dpproxy.planner.release.scope import DP_FUNCTIONS
 from dpproxy.terminal.arguments import Command, build_parser
 from dpproxy.values import errors
 from dpproxy.values.errors import Refusal

@@ -18,10 +18,10 @@ PATTERNS = {
     "dpproxy/analysis/literals.py": "numbers as they are written",
     "dpproxy/analysis/patterns.py": "patterns of the analyst's",
     "dpproxy/analysis/spoken.py": "names of the parser's classes",
-    "dpproxy/planner/label.py": "the analyst's words, of which no text is kept whatever holds it",
-    "dpproxy/planner/listed.py": "numbers as they are written",
+    "dpproxy/planner/release/label.py": "the analyst's words, of which no text is kept whatever holds it",
+    "dpproxy/planner/rewrites/lists.py": "numbers as they are written",
     "dpproxy/planner/shapes.py": "classes of the analyst's constants",
-    "dpproxy/planner/templates.py": "templates of moments",
+    "dpproxy/planner/rewrites/templates.py": "templates of moments",
 }
 """Who has regular expressions where statements are planned and answered, and what for."""
 PLANNING = (

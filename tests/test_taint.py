@@ -27,7 +27,7 @@ OPENS_EXACT = (
     "udfs/privacy.py",
     "udfs/mechanisms/",
     "dpproxy/backends/release.py",
-    "dpproxy/backends/worker.py",  # to send it to the process that draws
+    "dpproxy/backends/process/worker.py",  # to send it to the process that draws
     "dpproxy/views/make.py",
 )
 """Who may read ``.value`` where the type is known."""
@@ -179,7 +179,7 @@ def test_a_planted_fault_is_found(path: str, source: str, fault: str):
             "udfs/mechanisms/staircase.py",
             "from udfs.privacy import Exact, Released\nx = Released(e.value, loss)",
         ),
-        ("dpproxy/backends/duckdb.py", "from udfs.privacy import Exact\nx = Exact(rows)"),
+        ("dpproxy/backends/duckdb/source.py", "from udfs.privacy import Exact\nx = Exact(rows)"),
         ("dpproxy/server/listener.py", "import asyncio"),
         ("dpproxy/session/session.py", "from udfs.privacy import Loss\nx = kind.value"),
         ("dpproxy/session/session.py", "future.exception()"),

@@ -11,8 +11,8 @@ from pathlib import Path
 from dpproxy.assurance.clock import PADDING, timed
 from dpproxy.assurance.homes import twins
 from dpproxy.assurance.run import Finding, run
-from dpproxy.backends.duckdb import DuckDB
-from dpproxy.backends.snapshot import snapshot
+from dpproxy.backends.duckdb.snapshot import snapshot
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.config.configuration import Config, check_files, load_config
 from dpproxy.planner.views import read_views
 from dpproxy.policy.files import apply_file, read_file

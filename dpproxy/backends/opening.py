@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from dpproxy.backends.prepared import prepared_file
-from dpproxy.backends.pushed import Pushed
-from dpproxy.backends.pushed_local import beside
-from dpproxy.backends.remote import Remote
-from dpproxy.backends.snapshot import snapshot
+from dpproxy.backends.duckdb.prepared import prepared_file
+from dpproxy.backends.duckdb.snapshot import snapshot
+from dpproxy.backends.process.remote import Remote
+from dpproxy.backends.servers.local import beside
+from dpproxy.backends.servers.source import Pushed
 from dpproxy.backends.source import Opened
 from dpproxy.config.configuration import Config
 from dpproxy.system.disk import is_sqlite
@@ -62,7 +62,7 @@ def _live(between: Callable[[], None]) -> str:
 
 def _sqlite(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
     """A SQLite file, which others may write: nobody knows the state of it."""
-    from dpproxy.backends.sqlite import Sqlite  # noqa: PLC0415
+    from dpproxy.backends.sqlite.server import Sqlite  # noqa: PLC0415
 
     if config.data.path is None:
         raise AssertionError("a source without a scheme has a path")
@@ -77,8 +77,8 @@ def _sqlite(config: Config, secret: bytes, _progress: Callable[[str], None]) -> 
 
 def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
     """A PostgreSQL database; its rows change, so nobody knows the state of them."""
-    from dpproxy.backends.postgres import Postgres  # noqa: PLC0415 - each source's driver where it is used
-    from dpproxy.backends.postgres_prepared import PostgresPrepared  # noqa: PLC0415
+    from dpproxy.backends.postgres.prepared import PostgresPrepared  # noqa: PLC0415
+    from dpproxy.backends.postgres.server import Postgres  # noqa: PLC0415 - each source's driver where it is used
 
     server = Postgres(config.data.url or "", config.database, config.statement_timeout)
     try:
@@ -93,7 +93,7 @@ def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None])
 
 def _spark(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
     """Parquet files behind a Spark Connect server, which others may write: nobody knows the state of them."""
-    from dpproxy.backends.spark import Spark  # noqa: PLC0415
+    from dpproxy.backends.spark.server import Spark  # noqa: PLC0415
 
     server = Spark(config.data.url or "", config.database, config.statement_timeout)
     try:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import udfs
 from dpproxy.algebra.plan import Additive, KeySet, Part, Plan
 from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
-from dpproxy.backends.duckdb import Select
+from dpproxy.backends.duckdb.source import Select
 from dpproxy.backends.failures import answer_failure, failure
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import TooComplex

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import psycopg
 
-from dpproxy.backends.postgres_start import LONGEST_CONNECT, grants, reason
+from dpproxy.backends.postgres.start import LONGEST_CONNECT, grants, reason
 from dpproxy.sql.quoting import identifier
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import StartupError

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable
-from dpproxy.backends.duckdb import Select
+from dpproxy.backends.duckdb.source import Select
 from dpproxy.values.pgtypes import Schema, SqlType
 from udfs.privacy import Exact
 
 
 class Source(Protocol):
-    """One data source, called from any thread; ``backends.duckdb`` says what each method does, there with texts."""
+    """One data source, called from any thread; ``backends.duckdb.source`` says what each method does."""
 
     @property
     def epoch(self) -> int:

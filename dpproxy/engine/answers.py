@@ -16,7 +16,7 @@ from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan
 from dpproxy.backends.columns import FEW
-from dpproxy.backends.prepared import PreparedTables
+from dpproxy.backends.duckdb.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release, Rows
 from dpproxy.backends.source import Source
 from dpproxy.engine import output, payloads, payment
@@ -32,7 +32,7 @@ from dpproxy.engine.questions import (
     noise_ratio,
 )
 from dpproxy.engine.replays import Execution, PartAnswer, Replays
-from dpproxy.planner.descriptor import described
+from dpproxy.planner.reuse.descriptor import described
 from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
 

@@ -28,12 +28,12 @@ from dpproxy.backends.source import Source
 from dpproxy.engine import payloads
 from dpproxy.engine.replays import Following
 from dpproxy.engine.view_statements import ViewContext
-from dpproxy.planner.cells import Sums, coefficients, following
-from dpproxy.planner.cube_form import CubeForm, Weights
-from dpproxy.planner.cubes import CubeQuery
-from dpproxy.planner.descriptor import described, rows_digest
-from dpproxy.planner.materialized import table_of
+from dpproxy.planner.open.protected_views import table_of
 from dpproxy.planner.query import plan_cube
+from dpproxy.planner.reuse.cells import Sums, coefficients, following
+from dpproxy.planner.reuse.cube_form import CubeForm, Weights
+from dpproxy.planner.reuse.cubes import CubeQuery
+from dpproxy.planner.reuse.descriptor import described, rows_digest
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import CUBE, OptionValue, Policy
 from dpproxy.values.errors import InvalidParameter, Refusal

@@ -37,9 +37,9 @@ from dpproxy.analysis.casts import is_known
 from dpproxy.analysis.present import mentions, row_of
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by, unpaid
+from dpproxy.backends.duckdb.prepared import PreparedTables
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.opening import nothing_to_read, open_source
-from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.source import Opened, Source
 from dpproxy.config import settings as session_settings
@@ -61,11 +61,11 @@ from dpproxy.engine.visible import catalogue_view, fitting
 from dpproxy.observe.audit_entry import Outcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import exact_notice, recorder
-from dpproxy.pgcatalog.calls import asks_the_session
 from dpproxy.pgcatalog.catalogue import Catalogue
+from dpproxy.pgcatalog.compiler.calls import asks_the_session
+from dpproxy.pgcatalog.compiler.paging import paged
+from dpproxy.pgcatalog.compiler.scopes import engine_settings, own_names
 from dpproxy.pgcatalog.own import is_about_catalogue
-from dpproxy.pgcatalog.paging import paged
-from dpproxy.pgcatalog.scopes import engine_settings, own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context

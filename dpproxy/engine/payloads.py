@@ -7,8 +7,8 @@ import pyarrow as pa
 from dpproxy.algebra.plan import Part
 from dpproxy.backends.columns import WHOLE
 from dpproxy.backends.release import key_table
-from dpproxy.planner.descriptor import Descriptor, read, written
-from dpproxy.planner.rollup import Derivation, Row
+from dpproxy.planner.reuse.descriptor import Descriptor, read, written
+from dpproxy.planner.reuse.rollup import Derivation, Row
 from udfs.mechanisms.averaged import Averaged
 
 _OF = b"dpproxy"

@@ -25,7 +25,7 @@ from dpproxy.algebra.plan import Answer, Caller, Check, Notice, Part, Payer, Pla
 from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
 from dpproxy.engine.sessions import EngineSession
-from dpproxy.planner.descriptor import KIN, family, key_words, kin
+from dpproxy.planner.reuse.descriptor import KIN, family, key_words, kin
 from udfs.mechanisms import Gaussian
 
 _LEAST = NANO // 1000

@@ -15,7 +15,7 @@ from dpproxy.algebra.plan import Caller, Drawn, Plan, PreparedTable, PublicPlan,
 from dpproxy.algebra.request import EngineStatement, Prepared, Request, Select
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by
-from dpproxy.backends.prepared import PreparedTables
+from dpproxy.backends.duckdb.prepared import PreparedTables
 from dpproxy.backends.source import Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
@@ -26,7 +26,7 @@ from dpproxy.observe.records import recorder
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import LONGEST_WORK, Context, no_check
 from dpproxy.planner.routing import plan_routed, plan_unasked
-from dpproxy.planner.scans import prepared_names
+from dpproxy.planner.rows.scans import prepared_names
 from dpproxy.planner.shapes import (
     Cut,
     Template,

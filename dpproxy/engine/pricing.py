@@ -22,8 +22,8 @@ from dpproxy.engine.answers import Answers
 from dpproxy.engine.cubes import Cubes
 from dpproxy.engine.questions import derived_sum, noise_ratio
 from dpproxy.engine.replays import MOST_NOISE, Execution
-from dpproxy.planner.descriptor import described
 from dpproxy.planner.explain import explain_json, explain_text, unpaid
+from dpproxy.planner.reuse.descriptor import described
 from dpproxy.policy.model import Policy
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter

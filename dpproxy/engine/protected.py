@@ -18,9 +18,9 @@ from dpproxy.anonymize import dp_cube
 from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
 from dpproxy.backends.source import Source
 from dpproxy.planner.access import Context
-from dpproxy.planner.cubes import CubeQuery
 from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_cube, plan_view
+from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.policy.dump import alter_table, protected_view
 from dpproxy.policy.model import CUBE, Ceiling, Policy, ProtectedView
 from dpproxy.system.processor import any_processor

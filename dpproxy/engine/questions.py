@@ -7,8 +7,8 @@ from math import inf, sqrt
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Additive, Drawn, Fitted, Part, Plan, Summed
 from dpproxy.engine import payloads
-from dpproxy.planner.descriptor import Descriptor
-from dpproxy.planner.rollup import derivation
+from dpproxy.planner.reuse.descriptor import Descriptor
+from dpproxy.planner.reuse.rollup import derivation
 from udfs.mechanisms import Gaussian
 
 Replan = Callable[[tuple[Drawn, ...]], Plan]

@@ -15,8 +15,8 @@ from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.questions import Question, noise_ratio
-from dpproxy.planner.descriptor import Descriptor, counting, described, origins
-from dpproxy.planner.rollup import could_follow, derivation
+from dpproxy.planner.reuse.descriptor import Descriptor, counting, described, origins
+from dpproxy.planner.reuse.rollup import could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent

@@ -8,12 +8,12 @@ from functools import partial
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Answer
-from dpproxy.pgcatalog import parameters, results, scopes
-from dpproxy.pgcatalog.column_types import ResultType, of_column
+from dpproxy.pgcatalog.compiler import parameters, results, scopes
+from dpproxy.pgcatalog.compiler.column_types import ResultType, of_column
+from dpproxy.pgcatalog.compiler.moments import engine_zone
+from dpproxy.pgcatalog.compiler.rewrite import SESSION, Rewritten, rewrite
 from dpproxy.pgcatalog.database import Database, Fresh, ResultColumns, check_size
-from dpproxy.pgcatalog.moments import engine_zone
 from dpproxy.pgcatalog.relations import TABLES
-from dpproxy.pgcatalog.rewrite import SESSION, Rewritten, rewrite
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.errors import ShuttingDown
 from dpproxy.values.pgtypes import Column, SqlType

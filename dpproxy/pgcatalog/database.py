@@ -12,10 +12,10 @@ import duckdb
 import pyarrow as pa
 
 from dpproxy.analysis.quotients import quotient
-from dpproxy.pgcatalog import macros, numbers, objects
-from dpproxy.pgcatalog.calls import MAX_SERIES, SERIES_ERROR
+from dpproxy.pgcatalog.compiler import macros, numbers, objects
+from dpproxy.pgcatalog.compiler.calls import MAX_SERIES, SERIES_ERROR
+from dpproxy.pgcatalog.compiler.rewrite import SCHEMAS, Rewritten, fresh_name
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
-from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
 from dpproxy.pgcatalog.table import Table
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.errors import (

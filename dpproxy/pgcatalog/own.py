@@ -5,8 +5,8 @@ All others are compiled as those over released rows, whether they have a FROM or
 
 from sqlglot import exp
 
-from dpproxy.pgcatalog.calls import NAMES, SPOKEN
-from dpproxy.pgcatalog.scopes import reads_relations
+from dpproxy.pgcatalog.compiler.calls import NAMES, SPOKEN
+from dpproxy.pgcatalog.compiler.scopes import reads_relations
 
 _OWN = (
     exp.All, exp.Any, exp.Array, exp.ArrayAppend, exp.ArrayConcat, exp.ArrayContainedBy, exp.ArrayContainsAll,

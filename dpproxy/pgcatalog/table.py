@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.fact_files import facts
-from dpproxy.pgcatalog.results import column_type
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import BY_OID, INET, SqlType
 

@@ -11,14 +11,14 @@ from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.position import position
 from dpproxy.analysis.present import write_present
 from dpproxy.analysis.windows import WINDOWS, inline_windows
-from dpproxy.planner.fetched import write_limits
-from dpproxy.planner.listed import write_lists
-from dpproxy.planner.parentheses import check_joins, from_left
-from dpproxy.planner.prior_text import is_with_prior, write_priors
-from dpproxy.planner.qualified import without_schemas
+from dpproxy.planner.open.series import write_series
 from dpproxy.planner.refusals import refuse_clause, refuse_node, refuse_statement
-from dpproxy.planner.series import write_series
-from dpproxy.planner.templates import write_buckets, write_moments, write_percentiles
+from dpproxy.planner.rewrites.fetch import write_limits
+from dpproxy.planner.rewrites.lists import write_lists
+from dpproxy.planner.rewrites.parentheses import check_joins, from_left
+from dpproxy.planner.rewrites.priors import is_with_prior, write_priors
+from dpproxy.planner.rewrites.qualifiers import without_schemas
+from dpproxy.planner.rewrites.templates import write_buckets, write_moments, write_percentiles
 from dpproxy.sql import grammar, lexer
 from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 

@@ -20,11 +20,11 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.ceiling import most_distinct
-from dpproxy.planner.intervals import calls_in, distance, interval
-from dpproxy.planner.open import OpenColumn
-from dpproxy.planner.open_limits import check_answer
-from dpproxy.planner.released import ReleasedScope
+from dpproxy.planner.open.limits import check_answer
+from dpproxy.planner.open.relations import OpenColumn
+from dpproxy.planner.release.ceiling import most_distinct
+from dpproxy.planner.release.intervals import calls_in, distance, interval
+from dpproxy.planner.release.scope import ReleasedScope
 from dpproxy.planner.select_list import Item, items
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN

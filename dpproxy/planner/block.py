@@ -20,33 +20,33 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
-from dpproxy.planner.allocate import Allocation, TooLittle, allocate
 from dpproxy.planner.answer import Answer, answer, is_selected, limits, row_number, together
-from dpproxy.planner.blocks import blocks_of
-from dpproxy.planner.conditions import conjuncts
-from dpproxy.planner.cuts import note_cuts
-from dpproxy.planner.discovered import Chosen, choose, selecting
-from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
-from dpproxy.planner.empty_groups import hiding, is_there, threshold, with_rows
-from dpproxy.planner.exact import exact_sql, measured
-from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
-from dpproxy.planner.label import label, unit_words
-from dpproxy.planner.mechanisms import noise_delta
-from dpproxy.planner.numbered import numbered
-from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.ordered import Draws, bounded
-from dpproxy.planner.padding import check_padded
+from dpproxy.planner.keys.discovery import Chosen, choose, selecting
+from dpproxy.planner.keys.empty_groups import hiding, is_there, threshold, with_rows
+from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
+from dpproxy.planner.keys.slips import tell_undeclared
+from dpproxy.planner.open.relations import Open, OpenColumn
+from dpproxy.planner.open.row_numbers import numbered
+from dpproxy.planner.open.stages import chosen
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.posteriors import posteriors, under, watch
-from dpproxy.planner.priors import prior_nodes, statistical
 from dpproxy.planner.refusals import asked_again
-from dpproxy.planner.relation import Rows, own_nodes
-from dpproxy.planner.release import release_sql
-from dpproxy.planner.released import Call, ReleasedScope
+from dpproxy.planner.release.allocation import Allocation, TooLittle, allocate
+from dpproxy.planner.release.exact import exact_sql, measured
+from dpproxy.planner.release.label import label, unit_words
+from dpproxy.planner.release.mechanisms import noise_delta
+from dpproxy.planner.release.order_statistics import Draws, bounded
+from dpproxy.planner.release.posteriors import posteriors, under, watch
+from dpproxy.planner.release.priors import prior_nodes, statistical
+from dpproxy.planner.release.scope import Call, ReleasedScope
+from dpproxy.planner.release.stage import release_sql
+from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row, never_holds
+from dpproxy.planner.rows.blocks import blocks_of
+from dpproxy.planner.rows.conditions import conjuncts
+from dpproxy.planner.rows.cuts import note_cuts
+from dpproxy.planner.rows.padding import check_padded
+from dpproxy.planner.rows.relation import Rows, own_nodes
+from dpproxy.planner.rows.sources import Env
 from dpproxy.planner.select_list import is_star, items
-from dpproxy.planner.sources import Env
-from dpproxy.planner.staged import chosen
-from dpproxy.planner.undeclared import tell_undeclared
 from dpproxy.planner.unique import of_groups
 from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
 from udfs.mechanisms import Gaussian

@@ -10,7 +10,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, Check, Fitted, Notice, Part, PreparedTable, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
-from dpproxy.planner.relation import Stage
+from dpproxy.planner.rows.relation import Stage
 from dpproxy.values.work import step
 from dpproxy.views.materialized import Materialized
 from udfs.privacy import Loss

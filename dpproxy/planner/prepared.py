@@ -23,11 +23,11 @@ from dpproxy.analysis.keys import Key, group_key
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Steps, Typed
 from dpproxy.planner.access import Context
-from dpproxy.planner.fields import Declared, Field, Identifier, Link
-from dpproxy.planner.owners import is_direct, owned
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.relation import Scan
-from dpproxy.planner.truncation import bounded, truncated
+from dpproxy.planner.rows.fields import Declared, Field, Identifier, Link
+from dpproxy.planner.rows.owners import is_direct, owned
+from dpproxy.planner.rows.relation import Scan
+from dpproxy.planner.rows.truncation import bounded, truncated
 from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
 from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import NUMERIC, Column

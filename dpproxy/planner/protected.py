@@ -21,14 +21,14 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.anonymize.model import Together
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context, find_owner
-from dpproxy.planner.exact import rows_sql
-from dpproxy.planner.fields import Declared, Field, Identifier
-from dpproxy.planner.keysets import MOST
-from dpproxy.planner.materialized import check_masked
+from dpproxy.planner.keys.keysets import MOST
+from dpproxy.planner.open.protected_views import check_masked
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.relation import Rows, Scan
+from dpproxy.planner.release.exact import rows_sql
+from dpproxy.planner.rows.fields import Declared, Field, Identifier
+from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.sources import Env, Relation
 from dpproxy.planner.select_list import is_star
-from dpproxy.planner.sources import Env, Relation
 from dpproxy.policy.model import (
     ColumnClass,
     Composite,

@@ -21,42 +21,42 @@ from dpproxy.planner.access import (
     statement_delta,
     statement_loss,
 )
-from dpproxy.planner.accuracy import most_epsilon, within_target
-from dpproxy.planner.allocate import TooLittle
 from dpproxy.planner.block import charged
-from dpproxy.planner.counted_keys import with_filters
-from dpproxy.planner.cubes import CubeQuery, cube_query
-from dpproxy.planner.deadline import deadline, expected
-from dpproxy.planner.derive import derive, refuse_cut, renamed
-from dpproxy.planner.empty import has_no_rows, never_holds
-from dpproxy.planner.enough import or_enough
-from dpproxy.planner.existence import existence
-from dpproxy.planner.fields import Identifier
-from dpproxy.planner.from_rows import rows_of
-from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns, without_distinct
-from dpproxy.planner.individual import individual, is_individual
-from dpproxy.planner.inside import inside, inside_view
-from dpproxy.planner.materialized import check_masked, is_plain_read
-from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_limits import carried, check_answer, portion, streams
-from dpproxy.planner.open_place import placed
-from dpproxy.planner.open_select import open_select
-from dpproxy.planner.open_union import arranged
-from dpproxy.planner.open_values import open_values
-from dpproxy.planner.padding import refuse_padded
-from dpproxy.planner.people import people
+from dpproxy.planner.keys.grouping import grouping_sets, has_aggregates, key_columns, without_distinct
+from dpproxy.planner.open.limits import carried, check_answer, portion, streams
+from dpproxy.planner.open.place import placed
+from dpproxy.planner.open.protected_views import check_masked, is_plain_read
+from dpproxy.planner.open.relations import Open, OpenColumn
+from dpproxy.planner.open.select import open_select
+from dpproxy.planner.open.series import open_series
+from dpproxy.planner.open.union import arranged
+from dpproxy.planner.open.values import open_values
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.predicates import inner_of
-from dpproxy.planner.priors import settled
 from dpproxy.planner.protected import ViewQuery, view_query
-from dpproxy.planner.relation import Rows, Scan
-from dpproxy.planner.row_windows import derive_windows, has_windows, limited
-from dpproxy.planner.scans import is_public
-from dpproxy.planner.series import open_series
-from dpproxy.planner.shifted_sums import with_few_sums
-from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
-from dpproxy.planner.two_steps import ROWS, in_two
-from dpproxy.planner.unions import set_operation
+from dpproxy.planner.release.allocation import TooLittle
+from dpproxy.planner.release.deadline import deadline, expected
+from dpproxy.planner.release.enough import or_enough
+from dpproxy.planner.release.individual import individual, is_individual
+from dpproxy.planner.release.inside import inside, inside_view
+from dpproxy.planner.release.priors import settled
+from dpproxy.planner.release.target_error import most_epsilon, within_target
+from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
+from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
+from dpproxy.planner.rewrites.existence import existence
+from dpproxy.planner.rewrites.key_counts import with_filters
+from dpproxy.planner.rewrites.shifted_sums import with_few_sums
+from dpproxy.planner.rewrites.two_steps import ROWS, in_two
+from dpproxy.planner.rows.derive import derive, refuse_cut, renamed
+from dpproxy.planner.rows.fields import Identifier
+from dpproxy.planner.rows.from_rows import rows_of
+from dpproxy.planner.rows.padding import refuse_padded
+from dpproxy.planner.rows.people import people
+from dpproxy.planner.rows.predicates import inner_of
+from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.row_windows import derive_windows, has_windows, limited
+from dpproxy.planner.rows.scans import is_public
+from dpproxy.planner.rows.sources import Entry, Env, Relation, entries, with_ctes
+from dpproxy.planner.rows.unions import set_operation
 from dpproxy.planner.views import find_view, uses
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted, Refusal, TooComplex

@@ -18,9 +18,9 @@ from dpproxy.config import settings as session
 from dpproxy.planner.accept import accept
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import Record, plan_for
-from dpproxy.planner.materialized import is_granted, shown_columns
-from dpproxy.planner.qualified import without_schemas
+from dpproxy.planner.open.protected_views import is_granted, shown_columns
 from dpproxy.planner.query import plan_query
+from dpproxy.planner.rewrites.qualifiers import without_schemas
 from dpproxy.policy.model import Exposure
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal

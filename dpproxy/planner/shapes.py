@@ -21,8 +21,8 @@ from dpproxy.algebra.plan import Plan
 from dpproxy.analysis.literals import LONGEST_LITERAL
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.unseen import DAY, LARGEST, MOMENT, TEXT, Class, Unseen, Value, constant
-from dpproxy.planner.canonical import Stage, filled, known_as, normal, stage
-from dpproxy.planner.terms import Term, term
+from dpproxy.planner.reuse.normal_form import Stage, filled, known_as, normal, stage
+from dpproxy.planner.reuse.terms import Term, term
 from dpproxy.sql import lexer
 from dpproxy.sql.grammar import is_plain
 from dpproxy.values.pgtypes import DATE, FLOATS, INT4, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, UNKNOWN, SqlType

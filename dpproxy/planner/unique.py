@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open.relations import Open, OpenColumn
 
 Unique = frozenset[int] | None
 OF_ONE_ROW: Final = frozenset[int]()

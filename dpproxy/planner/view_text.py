@@ -13,8 +13,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpproxy.planner.accept import DEEPEST, LONGEST_STATEMENT, MOST_NODES, MOST_SUBSCRIPTS, accept
-from dpproxy.planner.parentheses import from_left
-from dpproxy.planner.qualified import without_schemas
+from dpproxy.planner.rewrites.parentheses import from_left
+from dpproxy.planner.rewrites.qualifiers import without_schemas
 from dpproxy.values.errors import SyntaxRefused, TooComplex, UndefinedFunction, Unsupported
 
 logging.getLogger("sqlglot").disabled = True  # its messages quote statements

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.planner.access import Context, Use, granting
-from dpproxy.planner.open import Open
-from dpproxy.planner.relation import Scan
-from dpproxy.planner.scans import is_public
+from dpproxy.planner.open.relations import Open
+from dpproxy.planner.rows.relation import Scan
+from dpproxy.planner.rows.scans import is_public
 from dpproxy.planner.view_text import Text, check_stars, read_text
 from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedTable, Unsupported

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpproxy.algebra import nodes, printing
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.duckdb.source import DuckDB
 
 
 class Inline:

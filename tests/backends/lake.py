@@ -7,9 +7,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpproxy.backends.pushed import Order
-from dpproxy.backends.pushed_types import rows_of, types_of
-from dpproxy.backends.spark import Spark
+from dpproxy.backends.servers.source import Order
+from dpproxy.backends.servers.types import rows_of, types_of
+from dpproxy.backends.spark.server import Spark
 from tests.backends.statements import transpiled
 
 EDGES = r"""

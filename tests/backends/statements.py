@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from dpproxy.algebra.plan import PreparedTable
-from dpproxy.backends.dialect import Dialect
-from dpproxy.backends.printer import Statement, Tables, statement
+from dpproxy.backends.servers.dialect import Dialect
+from dpproxy.backends.servers.printer import Statement, Tables, statement
 from dpproxy.backends.source import Source
 from tests.reading import read
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from dpproxy.backends import facts as module
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.values.errors import Refusal
 from tests.backends.inline import Inline

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.backends import failures
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.failures import FAILURES, code_of, failure
 from dpproxy.backends.release import Release
 from dpproxy.values.errors import Cancelled, Internal, Refusal

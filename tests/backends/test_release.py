@@ -16,7 +16,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.backends.columns import FEW, WHOLE
 from dpproxy.backends.release import Relations, Release, key_table
-from dpproxy.planner.release import release_sql
+from dpproxy.planner.release.stage import release_sql
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import DivisionByZero, Internal, NumberOutOfRange
 from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType

@@ -4,9 +4,9 @@ import inspect
 
 import pytest
 
-from dpproxy.backends.duckdb import DuckDB
-from dpproxy.backends.pushed import Pushed
-from dpproxy.backends.remote import Remote
+from dpproxy.backends.duckdb.source import DuckDB
+from dpproxy.backends.process.remote import Remote
+from dpproxy.backends.servers.source import Pushed
 from dpproxy.backends.source import Source
 
 METHODS = [name for name in vars(Source) if not name.startswith("_")]

@@ -18,7 +18,7 @@ from tests.assurance.test_coverage import DDL, POLICY, SHAPES, TIGHT, WIDE
 from tests.bench.report import conditions
 from tests.bench.results import Result, write
 from tests.golden.world import World, build, plan_of
-from tests.planner.test_intervals import shown
+from tests.planner.release.test_intervals import shown
 
 ANSWERS, MANY = 300, 2000
 """Of each shape; of the largest, for the quantile."""

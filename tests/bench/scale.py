@@ -21,7 +21,7 @@ from pathlib import Path
 import duckdb
 import psycopg
 
-from dpproxy.backends.spark import Spark
+from dpproxy.backends.spark.server import Spark
 from tests.bench.data import REGIONS
 from tests.bench.load import Load, apart
 from tests.bench.report import conditions, number

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dpproxy.algebra.plan import Caller, Part, Plan
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.backends.duckdb import DuckDB
-from dpproxy.backends.prepared import PreparedTables, prepared_file
+from dpproxy.backends.duckdb.prepared import PreparedTables, prepared_file
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context

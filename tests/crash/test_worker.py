@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from dpproxy.accounting.model import NANO, Account
-from dpproxy.backends import remote
-from dpproxy.backends.remote import Remote
+from dpproxy.backends.process import remote
+from dpproxy.backends.process.remote import Remote
 from tests.crash.test_kill import DDL, POLICY, question
 from tests.proxies import Proxy, serving, write_home
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from dpproxy.pgcatalog.functions import ABSENT, FUNCTIONS, PRIVILEGES
+from dpproxy.pgcatalog.compiler.functions import ABSENT, FUNCTIONS, PRIVILEGES
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.table import no_rows
 from tests.docs.blocks import ROOT

@@ -7,8 +7,8 @@ from dpproxy.algebra.plan import Part
 from dpproxy.backends.columns import WHOLE
 from dpproxy.backends.release import key_table
 from dpproxy.engine import payloads
-from dpproxy.planner.descriptor import Descriptor, described
-from dpproxy.planner.rollup import Derivation
+from dpproxy.planner.reuse.descriptor import Descriptor, described
+from dpproxy.planner.reuse.rollup import Derivation
 from tests.golden.world import World, build, plan_of
 from tests.planner.wordings import HEADER
 

@@ -13,7 +13,7 @@ from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.replays import Execution, PartAnswer, Replays
-from dpproxy.planner.descriptor import described
+from dpproxy.planner.reuse.descriptor import described
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY
 from tests.engine.test_answers import ask as asked
 from tests.proxies import started, write_home

@@ -17,7 +17,7 @@ from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import PREPARED, Caller, Part, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.columns import key_type
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.release import Relations, Release, key_table
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse

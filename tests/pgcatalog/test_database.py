@@ -5,8 +5,8 @@ import duckdb
 import pytest
 
 from dpproxy.pgcatalog import CatalogueView, database
+from dpproxy.pgcatalog.compiler.rewrite import Rewritten
 from dpproxy.pgcatalog.database import Database
-from dpproxy.pgcatalog.rewrite import Rewritten
 from dpproxy.values.errors import Cancelled, DivisionByZero, InvalidText, TooComplex
 
 

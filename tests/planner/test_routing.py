@@ -15,7 +15,7 @@ from dpproxy.policy.model import Grant
 from dpproxy.values.errors import Refusal
 from dpproxy.views.materialized import Materialized
 from tests.golden.world import World
-from tests.planner.test_materialized import VIEW, granted
+from tests.planner.open.test_protected_views import VIEW, granted
 
 SHOWN = replace(VIEW, query="SELECT age, pay, city FROM people", rows=50)
 

@@ -14,8 +14,8 @@ from dpproxy.algebra.nodes import Looked
 from dpproxy.algebra.plan import Plan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.unseen import Class
-from dpproxy.planner import canonical
 from dpproxy.planner.accept import parse
+from dpproxy.planner.reuse import normal_form as canonical
 from dpproxy.planner.shapes import (
     LONGEST,
     MOST_PLACES,

@@ -11,7 +11,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner import query
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.open import Open
+from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.query import ANY_DELTA
 from dpproxy.planner.unique import of_copies, of_values

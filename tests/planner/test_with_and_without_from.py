@@ -18,7 +18,7 @@ from dpproxy.analysis.windows import WINDOWS
 from dpproxy.config import settings
 from dpproxy.engine.engine import Engine
 from dpproxy.planner.accept import parse
-from dpproxy.planner.open_aggregates import AGGREGATES
+from dpproxy.planner.open.aggregates import AGGREGATES
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.wire.styles import styled_columns

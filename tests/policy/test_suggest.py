@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.policy.apply import apply
 from dpproxy.policy.draft import draft
 from dpproxy.policy.model import Exposure, Policy

@@ -17,14 +17,14 @@ import duckdb
 import psycopg
 import pytest
 
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.opening import open_source
-from dpproxy.backends.postgres import Postgres
-from dpproxy.backends.postgres_prepared import PostgresPrepared
-from dpproxy.backends.pushed import Pushed
+from dpproxy.backends.postgres.prepared import PostgresPrepared
+from dpproxy.backends.postgres.server import Postgres
+from dpproxy.backends.servers.source import Pushed
 from dpproxy.backends.source import Source
-from dpproxy.backends.spark import Spark
-from dpproxy.backends.sqlite import Sqlite
+from dpproxy.backends.spark.server import Spark
+from dpproxy.backends.sqlite.server import Sqlite
 from dpproxy.config.configuration import load_config
 from dpproxy.sql.quoting import quoted
 from tests import proxies

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Plan, PreparedTable
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.backends import postgres_dialect, spark_dialect, sqlite_dialect
-from dpproxy.backends.dialect import Dialect, Value
-from dpproxy.backends.postgres_schema import _TYPES
-from dpproxy.backends.printer import Tables, statement
-from dpproxy.backends.spark_schema import readers
-from dpproxy.backends.sqlite_schema import reading
+from dpproxy.backends.postgres import dialect as postgres_dialect
+from dpproxy.backends.postgres.schema import _TYPES
+from dpproxy.backends.servers.dialect import Dialect, Value
+from dpproxy.backends.servers.printer import Tables, statement
+from dpproxy.backends.spark import dialect as spark_dialect
+from dpproxy.backends.spark.schema import readers
+from dpproxy.backends.sqlite import dialect as sqlite_dialect
+from dpproxy.backends.sqlite.schema import reading
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context

@@ -8,8 +8,8 @@ import pytest
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable
-from dpproxy.backends.dialect import unanswered
 from dpproxy.backends.failures import failure
+from dpproxy.backends.servers.dialect import unanswered
 from dpproxy.observe.audit_entry import Outcome
 from tests.backends.suite.engines import Engine, proxied
 from tests.proxies import Proxy

@@ -6,12 +6,13 @@ from sqlglot import exp
 from dpproxy.aggregates.table import AGGREGATES, OWN
 from dpproxy.analysis.functions import FUNCTIONS as OF_ROWS
 from dpproxy.analysis.spoken import function
-from dpproxy.pgcatalog import functions, oids
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.compiler import functions
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.tables.functions import PG_AGGREGATE
 from dpproxy.pgcatalog.tables.functions import functions as listed_functions
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.planner.released import DP_FUNCTIONS
+from dpproxy.planner.release.scope import DP_FUNCTIONS
 from dpproxy.values.errors import Unsupported
 
 OF_GRAMMAR = {"all", "any", "coalesce", "greatest", "least", "nullif", "row", "some", "trim"}

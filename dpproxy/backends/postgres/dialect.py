@@ -1,0 +1,179 @@
+"""The constructs of the exact stage that PostgreSQL computes alike, row by row: one line each, with the reason.
+
+Whole numbers are bigint or numeric: PostgreSQL's overflow raises where DuckDB's does, which the planner has excluded.
+Texts are compared by their bytes, as in DuckDB: equality is that in every deterministic collation, order is told.
+"""
+
+from collections.abc import Callable, Mapping
+
+from dpproxy.algebra import nodes
+from dpproxy.backends.postgres import casts, doubles, functions, logic, numbers
+from dpproxy.backends.postgres.logic import no
+from dpproxy.backends.servers.dialect import Construct, Dialect, Kind, Value
+from dpproxy.backends.servers.standard import (
+    DOUBLES,
+    EVERY,
+    MOMENTS,
+    NUMBERS,
+    TEXTS,
+    WHOLES,
+    constructs,
+    in_utc,
+    of,
+    whole_digits,
+)
+from dpproxy.sql.quoting import quoted
+
+_TRIMMED = "of each of the characters that are told, in both engines"
+_BELOW = "all but so many below zero, in both engines"
+_SAME = "the same in both engines: total, NULL of NULL"
+_ORDER = "values of one type; NaN stands above all numbers in both engines, texts are compared by their bytes"
+_RANGE = "exact in both engines, in a type at least as wide"
+_IEEE = "correctly rounded in both engines; where PostgreSQL would raise it is guarded or refused"
+_LIBRARY = "the C library's in both engines; where PostgreSQL would raise it is guarded or refused"
+
+_MOMENTS = (*MOMENTS, Kind.INSTANT)
+
+EXPRESSIONS: Mapping[type[nodes.Expr], Construct] = {
+    **constructs(),
+    nodes.Number: Construct(logic.number, "DOUBLE by its shortest text, others by their digits"),
+    nodes.Text: Construct(logic.text, "by its characters"),
+    nodes.InList: Construct(logic.is_one_of, _ORDER),
+    nodes.Case: Construct(
+        logic.case, "the first branch that is true; what it guards is not computed otherwise"
+    ),
+    nodes.Negative: Construct(of(numbers.negative, NUMBERS), "exact"),
+}
+
+OPERATORS: Mapping[str, Construct] = {
+    **{sign: Construct(logic.comparison(sign), _ORDER) for sign in nodes.COMPARISONS},
+    **{
+        sign: Construct(numbers.arithmetic(sign), f"whole numbers {_RANGE}; DOUBLE {_IEEE}") for sign in "+-*"
+    },
+    **{
+        word: Construct(
+            of(functions.like(word.replace("ILIKE", "LIKE"), fold="ILIKE" in word), TEXTS, TEXTS),
+            "by characters, for ILIKE in small letters, without an escape",
+        )
+        for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
+    },
+    "/": Construct(of(doubles.divided, DOUBLES, DOUBLES), _IEEE),
+    "//": Construct(of(numbers.whole_quotient("/", "div"), WHOLES, WHOLES), "towards zero in both engines"),
+    "%": Construct(
+        of(numbers.whole_quotient("%", "mod"), WHOLES, WHOLES),
+        "with the sign of the dividend in both engines",
+    ),
+    "||": Construct(functions.of_texts("({} || {})"), _SAME),
+}
+
+
+def _of_double(rule: Callable[[Value], Value], reason: str) -> Construct:
+    return Construct(of(rule, DOUBLES), reason)
+
+
+_PLACES = "characters in both engines"
+_CALENDAR = "of the proleptic Gregorian calendar in both engines"
+
+FUNCTIONS: Mapping[str, Construct] = {
+    **EVERY,
+    "count": Construct(numbers.counted, "64 bits in both engines"),
+    "sum": Construct(numbers.summed, "of whole numbers, in any number of digits"),
+    "max": Construct(numbers.end("max"), _ORDER),
+    "min": Construct(numbers.end("min"), _ORDER),
+    "hash": Construct(
+        functions.hashed, "another keyed hash: any will do that follows from the row's content"
+    ),
+    "nullif": Construct(logic.nullif, _SAME),
+    "coalesce": Construct(logic.coalesce, _SAME),
+    "greatest": Construct(logic.extreme("greatest"), "NULLs are passed over in both engines"),
+    "least": Construct(logic.extreme("least"), "NULLs are passed over in both engines"),
+    "abs": Construct(of(numbers.absolute, NUMBERS), "exact"),
+    "sign": Construct(of(numbers.signum, NUMBERS), "0 of NaN in both engines"),
+    "floor": _of_double(doubles.whole("floor"), "exact"),
+    "ceil": _of_double(doubles.whole("ceil"), "exact"),
+    "trunc": _of_double(doubles.whole("trunc"), "exact"),
+    "round": Construct(numbers.rounded, "by what is behind the point, which is exact"),
+    "round_even": Construct(
+        whole_digits(of(doubles.whole("round"), DOUBLES)), "rint of the C library in both engines"
+    ),
+    "sqrt": _of_double(doubles.root, "correctly rounded; NaN below zero is guarded"),
+    "ln": _of_double(doubles.logarithm("ln"), _LIBRARY),
+    "log": _of_double(doubles.logarithm("log"), _LIBRARY),
+    "exp": _of_double(doubles.exponential, _LIBRARY),
+    "power": Construct(
+        of(doubles.power, (Kind.DOUBLE,), (Kind.DOUBLE,)),
+        f"{_LIBRARY}; what is nearer to zero than its power has digits for is zero",
+    ),
+    "lower": Construct(of(functions.changed("lower"), TEXTS), "by DuckDB's own table of letters"),
+    "upper": Construct(of(functions.changed("upper"), TEXTS), "by DuckDB's own table of letters"),
+    "trim": Construct(functions.of_texts("btrim({all})"), _TRIMMED),
+    "ltrim": Construct(functions.of_texts("ltrim({all})"), _TRIMMED),
+    "rtrim": Construct(functions.of_texts("rtrim({all})"), _TRIMMED),
+    "length": Construct(functions.of_texts("length({})::bigint", Kind.WHOLE), _PLACES),
+    "substring": Construct(functions.of_texts("substr({all})", further=2), f"from the first on, {_PLACES}"),
+    "left": Construct(functions.of_texts("left({all})", further=1), _BELOW),
+    "right": Construct(functions.of_texts("right({all})", further=1), _BELOW),
+    "strpos": Construct(functions.of_texts("strpos({all})::bigint", Kind.WHOLE), _PLACES),
+    "starts_with": Construct(functions.of_texts("starts_with({all})", Kind.TRUTH), _SAME),
+    "replace": Construct(
+        functions.of_texts("replace({all})"), "an empty part changes nothing in both engines"
+    ),
+    "translate": Construct(functions.of_texts("translate({all})"), _PLACES),
+    "split_part": Construct(
+        functions.of_texts("split_part({all})", further=1), f"no empty separator, {_PLACES}"
+    ),
+    "concat": Construct(functions.of_texts("concat({all})"), "NULLs are left out in both engines"),
+    "date_part": Construct(of(functions.date_part, TEXTS, MOMENTS), _CALENDAR),
+    "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
+    "epoch_us": Construct(of(functions.epoch, _MOMENTS), "exact: numeric seconds have six digits"),
+    "make_timestamp": Construct(
+        of(functions.make_timestamp, (Kind.WHOLE,)), "exact: whole days, and microseconds of one day"
+    ),
+    "timezone": Construct(in_utc(logic.ENGINE), "moments are held in UTC"),
+    "to_months": Construct(
+        of(functions.span("make_interval(months => ({})::int)"), (Kind.WHOLE,)),
+        "the last day of a shorter month in both",
+    ),
+    "to_days": Construct(
+        of(functions.span("make_interval(days => ({})::int)"), (Kind.WHOLE,)), "whole days in both engines"
+    ),
+    "to_microseconds": Construct(
+        of(functions.span("(({})::bigint * interval '1 microsecond')"), (Kind.WHOLE,)),
+        "exact in both engines",
+    ),
+}
+
+CASTS: Mapping[str, Construct] = {
+    "BIGINT": Construct(
+        casts.to_bigint, "of a whole number, or of a rounded DOUBLE known to be inside 63 bits"
+    ),
+    "INT128": Construct(casts.to_huge, "numeric has room for 128 bits"),
+    "DOUBLE": Construct(casts.to_double, "the nearest DOUBLE in both engines"),
+    "DECIMAL": Construct(casts.to_decimal, "widened only"),
+    "TIMESTAMP": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
+    "TIMESTAMPTZ": Construct(casts.to_instant, "a literal of ours, in UTC"),
+    "DATE": Construct(casts.to_moment("date", Kind.DATE), "the day of a moment"),
+    "TEXT": Construct(
+        casts.to("text", Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH),
+        "of NULL, a whole number or a truth value: written alike",
+    ),
+    "BOOLEAN": Construct(casts.to("boolean", Kind.TRUTH), "of NULL"),
+}
+
+
+def _table(schema: str) -> Callable[[str, str], str]:
+    def table(database: str, name: str) -> str:
+        if database:
+            raise no("this table")
+        return f"{quoted(schema)}.{quoted(name)}"
+
+    return table
+
+
+def _sorted(value: Value) -> str:
+    return f'{value.sql} COLLATE "C"' if value.kind is Kind.TEXT else value.sql
+
+
+def dialect(schema: str) -> Dialect:
+    """PostgreSQL with the data in one schema."""
+    return Dialect(logic.ENGINE, quoted, _table(schema), _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS)

@@ -1,0 +1,142 @@
+"""Values and three-valued logic in PostgreSQL: comparisons, CASE, and what picks one of several values."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpproxy.algebra import nodes
+from dpproxy.backends.postgres import doubles
+from dpproxy.backends.postgres.texts import constant
+from dpproxy.backends.servers.dialect import Kind, Reach, Rule, Value, common, unanswered
+from dpproxy.backends.servers.standard import EXACT, bare, check_comparable
+
+ENGINE = "PostgreSQL"
+NUMBERS = {Kind.WHOLE: "bigint", Kind.HUGE: "numeric", Kind.DECIMAL: "numeric"}
+
+
+def no(what: str) -> Exception:
+    """The refusal of one use of a construct."""
+    return unanswered(what, ENGINE)
+
+
+def text(node: nodes.Text, _: Sequence[Value]) -> Value:
+    """A text literal."""
+    return Value(constant(node.value), Kind.TEXT, constant=node.value)
+
+
+def number(node: nodes.Number, _: Sequence[Value]) -> Value:
+    """A literal of a number."""
+    text = node.text
+    if "e" in text.lower():
+        return doubles.constant(float(text))
+    if "." in text:
+        reach = doubles.constant(float(text)).reach
+        return Value(f"{text}::numeric", Kind.DECIMAL, reach, len(text.partition(".")[2]), constant=text)
+    reach = doubles.constant(float(int(text))).reach
+    return Value(text, Kind.WHOLE if int(text) < 2**63 else Kind.HUGE, reach, constant=text)
+
+
+def comparison(sign: str) -> Rule:
+    """A comparison of two values of one kind."""
+
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+        a, b = parts
+        check_comparable(parts, ENGINE)
+        if a.kind is Kind.TEXT and sign in ("<", "<=", ">", ">="):
+            return Value(f'({a.sql} COLLATE "C" {sign} {b.sql})', Kind.TRUTH)
+        return Value(f"({a.sql} {sign} {b.sql})", Kind.TRUTH)
+
+    return apply
+
+
+def is_one_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+    """IN with a list."""
+    check_comparable(parts, ENGINE)
+    listed = ", ".join(p.sql for p in parts[1:])
+    return Value(f"({parts[0].sql} IN ({listed}))", Kind.TRUTH)
+
+
+def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
+    """CASE WHEN: DOUBLEs and whole numbers that are clamped in it have bounds from there on."""
+    pairs = list(zip(parts[:-1:2], parts[1::2], strict=True))
+    otherwise = Value("NULL", Kind.NULL) if node.default is None else parts[-1]
+    found = common([*(v for _, v in pairs), otherwise])
+    if found.kind is Kind.NULL:
+        return found
+    branches = " ".join(f"WHEN {c.sql} THEN {v.sql}" for c, v in pairs)
+    made = replace(found, sql=f"(CASE {branches} ELSE {otherwise.sql} END)", constant=None)
+    if found.kind not in (*EXACT, Kind.DOUBLE):
+        return made
+    return replace(made, reach=_clamped(node, pairs, otherwise) or made.reach)
+
+
+def _clamped(node: nodes.Case, pairs: Sequence[tuple[Value, Value]], otherwise: Value) -> Reach | None:
+    """The reach of a value inside bounds, in the two forms that the planner writes."""
+    match node.branches, node.default:
+        case ((nodes.Binary("<", a, first), low), (nodes.Binary(">", b, last), high)), c if (
+            a,
+            first,
+            last,
+        ) == (c, low, high) and b == c:
+            lower, upper = pairs[0][1], pairs[1][1]
+            if lower.constant is None or upper.constant is None:
+                return None
+            # Where the bounds are the wrong way round, what is below both becomes the larger one.
+            return common([doubles.bounded(otherwise, lower, upper), lower, upper]).reach
+        case ((nodes.And((nodes.Binary(">=", a, first), nodes.Binary("<=", b, last))), inside),), _ if (
+            a == b == inside and otherwise.kind is Kind.NULL
+        ):
+            return doubles.bounded(pairs[0][1], _bound(first), _bound(last)).reach
+        case _:
+            return None
+
+
+def _bound(node: nodes.Expr) -> Value | None:
+    match bare(node):
+        case nodes.Number(text):
+            return doubles.constant(float(text))
+        case nodes.Negative(value) if isinstance(number := bare(value), nodes.Number):
+            return doubles.constant(-float(number.text))
+        case _:
+            return None
+
+
+def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+    """COALESCE."""
+    found = common(parts)
+    sql = f"coalesce({', '.join(p.sql for p in parts)})"
+    return found if found.kind is Kind.NULL else replace(found, sql=sql, constant=None)
+
+
+def nullif(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+    """NULLIF."""
+    check_comparable(parts, ENGINE)
+    a, b = parts
+    if a.constant is not None and b.constant is not None and a.kind is Kind.DOUBLE:
+        return a if float(a.constant) != float(b.constant) else Value("NULL::float8", Kind.DOUBLE)
+    return replace(a, sql=f"nullif({a.sql}, {b.sql})", constant=None)
+
+
+def extreme(name: str) -> Rule:
+    """GREATEST and LEAST: NULLs are passed over, NaN stands above all numbers."""
+
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+        found = common(parts)
+        if found.kind is Kind.NULL:
+            return found
+        collation = ' COLLATE "C"' if found.kind is Kind.TEXT else ""
+        sql = f"{name}({', '.join(p.sql + collation for p in parts)})"
+        if found.kind not in (*EXACT, Kind.DOUBLE):
+            return replace(found, sql=sql, constant=None)
+        return replace(_between(name, parts, found), sql=sql, constant=None)
+
+    return apply
+
+
+def _between(name: str, parts: Sequence[Value], found: Value) -> Value:
+    """Bounded by a literal, which it is itself where the other is NULL: that may lie outside what the other can be."""
+    known = [p for p in parts if p.constant is not None]
+    others = [p for p in parts if p.constant is None]
+    if len(known) != 1 or len(others) != 1:
+        return found
+    ends = (known[0], None) if name == "greatest" else (None, known[0])
+    return common([doubles.bounded(others[0], *ends), known[0]])

@@ -1,0 +1,105 @@
+"""Prepared tables beside the data of another engine: how our text of one becomes the engine's.
+
+They are made and read by the same translation as statements. A statement over a table is checked with the table's own
+query in its place, so that a plan is accepted or refused alike whether the table is there or not.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import PREPARED, PreparedTable
+from dpproxy.backends.servers.dialect import Dialect, Value
+from dpproxy.backends.servers.printer import Statement, Tables, statement
+
+NO_SECRET = "0" * 64
+"""Stands for the truncation secret where no row is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A prepared table in the engine's text. ``draft`` gives its columns, and takes no parameter."""
+
+    query: Statement
+    draft: str
+
+
+class Keeper(Protocol):
+    """Where an engine keeps prepared tables. Its errors are those of ``failures``."""
+
+    def place(self, name: str) -> str:
+        """The text of a table."""
+
+    def names(self) -> set[str]:
+        """Those that are there."""
+
+    def build(self, name: str, build: Build, session: str, cancelled: Callable[[], bool]) -> None:
+        """Have one there: the whole of it or nothing. One that is there stays as it is."""
+
+    def drop(self, name: str, session: str) -> None:
+        """Drop one that nobody reads; one that is read stays."""
+
+
+class Kept:
+    """The prepared tables of one data source, by the names that plans have for them."""
+
+    def __init__(self, keeper: Keeper, dialect: Dialect, tables: Tables) -> None:
+        self._keeper = keeper
+        self._data = tables
+        self._dialect = dialect
+        self._builds: dict[str, Build] = {}
+        self.dialect = replace(dialect, table=self._place)
+        self.drafts = replace(dialect, table=self._draft)
+        """The dialect of checks: a prepared table is its query."""
+
+    def names(self) -> set[str]:
+        """Those that are there."""
+        return self._keeper.names()
+
+    def read(self, query: nodes.Query) -> list[str]:
+        """The names of those that a statement of ours reads."""
+        tables = {t.name for t in query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)}
+        return sorted(tables & self._builds.keys())
+
+    def know(self, name: str, query: nodes.Query) -> Build:
+        """A table that statements may read. Raises ``Unsupported`` where the engine cannot compute it alike."""
+        found = self._builds.get(name)
+        if found is None:
+            draft = query.transform(
+                lambda n: nodes.Text(NO_SECRET) if isinstance(n, nodes.Parameter) else None
+            )
+            found = Build(self._printed(query), self._printed(draft).sql)
+            self._builds[name] = found
+        return found
+
+    def _printed(self, query: nodes.Node) -> Statement:
+        return statement(query, self._dialect, self._data)
+
+    def know_all(self, tables: Sequence[PreparedTable]) -> None:
+        """The same of each."""
+        for table in tables:
+            self.know(table.name, table.query)
+
+    def build(self, name: str, session: str, cancelled: Callable[[], bool]) -> None:
+        """Have a table there that is known."""
+        self._keeper.build(name, self._builds[name], session, cancelled)
+
+    def drop(self, name: str, session: str) -> None:
+        """Drop one, unless it is being read."""
+        self._keeper.drop(name, session)
+
+    def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
+        """How the columns of a table are read: one of the data, or one that is known here."""
+        if database == PREPARED:
+            found = self._builds.get(name)
+            return None if found is None else {c.name: c.value for c in found.query.columns}
+        return self._data(database, name)
+
+    def _place(self, database: str, name: str) -> str:
+        return self._keeper.place(name) if database == PREPARED else self._dialect.table(database, name)
+
+    def _draft(self, database: str, name: str) -> str:
+        return (
+            f"({self._builds[name].draft})" if database == PREPARED else self._dialect.table(database, name)
+        )

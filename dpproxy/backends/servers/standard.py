@@ -1,0 +1,155 @@
+"""What engines compute alike: constructs by one text, that of the SQL standard, and letters by one table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+
+import duckdb
+
+from dpproxy.algebra import nodes
+from dpproxy.backends.servers.dialect import Construct, Kind, Rule, Value, unanswered
+
+EXACT = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL)
+NUMBERS = (*EXACT, Kind.DOUBLE, Kind.NULL)
+WHOLES = (Kind.WHOLE, Kind.HUGE, Kind.NULL)
+DOUBLES = (Kind.DOUBLE, Kind.NULL)
+TEXTS = (Kind.TEXT,)
+MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
+_SAME = "the same in all engines: total, NULL of NULL"
+_LOGIC = "three-valued in all engines"
+
+
+def constructs(grouped: Callable[[str], str] = "({})".format) -> Mapping[type[nodes.Expr], Construct]:
+    """The rows of them in an engine's table; ``grouped`` makes an operand."""
+    return {
+        nodes.Truth: Construct(lambda node, _: _truth("TRUE" if node.value else "FALSE"), _SAME),
+        nodes.Null: Construct(lambda *_: Value("NULL", Kind.NULL), _SAME),
+        nodes.And: Construct(lambda _, parts: _truth(grouped(_joined(parts, " AND "))), _LOGIC),
+        nodes.Or: Construct(lambda _, parts: _truth(grouped(_joined(parts, " OR "))), _LOGIC),
+        nodes.Not: Construct(lambda _, parts: _truth(grouped(f"NOT {parts[0].sql}")), _LOGIC),
+        nodes.IsNull: Construct(lambda _, parts: _truth(grouped(f"{parts[0].sql} IS NULL")), _LOGIC),
+    }
+
+
+def _truth(sql: str) -> Value:
+    return Value(sql, Kind.TRUTH)
+
+
+def _joined(parts: Sequence[Value], word: str) -> str:
+    return word.join([part.sql for part in parts])
+
+
+EVERY: Mapping[str, Construct] = {
+    "bool_and": Construct(lambda _, parts: _truth(f"bool_and({parts[0].sql})"), _LOGIC),
+    "bool_or": Construct(lambda _, parts: _truth(f"bool_or({parts[0].sql})"), _LOGIC),
+}
+"""The rows of aggregates."""
+
+
+def of(rule: Callable[..., Value], *kinds: Sequence[Kind]) -> Rule:
+    """A rule over operands of these kinds; where NULL is one of them, NULL of NULL."""
+
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+        if len(parts) != len(kinds) or any(p.kind not in k for p, k in zip(parts, kinds, strict=True)):
+            raise unanswered("an operation of these types")
+        return next((p for p in parts if p.kind is Kind.NULL), None) or rule(*parts)
+
+    return apply
+
+
+def whole_digits(rule: Rule) -> Rule:
+    """A rule for rounding to whole numbers, where the digits behind the point may be said: none."""
+
+    def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
+        if len(parts) > 1 and parts[1].constant != "0":
+            raise unanswered("rounding to digits behind the point")
+        return rule(node, parts[:1])
+
+    return apply
+
+
+def bare(node: nodes.Expr) -> nodes.Expr:
+    """What is in parentheses."""
+    while isinstance(node, nodes.Paren):
+        node = node.value
+    return node
+
+
+def scale_of(node: nodes.Cast) -> int:
+    """Digits behind the point of a cast to ``DECIMAL(digits, scale)``."""
+    return int(node.type.rstrip(")").partition(",")[2])
+
+
+def is_ours(node: nodes.Cast, value: Value) -> bool:
+    """A text that no row has: a constant, or a parameter."""
+    is_known = value.constant is not None or isinstance(bare(node.value), nodes.Parameter)
+    return value.kind is Kind.TEXT and is_known
+
+
+def utc_text(node: nodes.Cast, value: Value) -> str:
+    """A literal of ours with its offset as the text of UTC, in quotes; NULL of NULL."""
+    if value.kind is Kind.NULL:
+        return "NULL"
+    literal = bare(node.value)
+    if not isinstance(literal, nodes.Text):
+        raise unanswered("this cast")
+    moment = datetime.fromisoformat(literal.value)
+    if moment.tzinfo is None:
+        raise unanswered("a moment without its offset")
+    return f"'{moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}'"
+
+
+def in_utc(engine: str) -> Rule:
+    """``timezone('UTC', x)``: a moment as the timestamp that it is held as, or back."""
+    other = {Kind.INSTANT: Kind.TIMESTAMP, Kind.TIMESTAMP: Kind.INSTANT}
+
+    def apply(zone: Value, value: Value) -> Value:
+        if zone.constant != "UTC":
+            raise unanswered("this time zone", engine)
+        return Value(value.sql, other[value.kind])
+
+    return of(apply, TEXTS, tuple(other))
+
+
+def check_comparable(parts: Sequence[Value], engine: str) -> None:
+    """Refuse values that an engine would convert before it compares them, or would not compare."""
+    kinds = {p.kind for p in parts} - {Kind.NULL}
+    if len(kinds) > 1 and not kinds <= set(EXACT):
+        raise unanswered("a comparison of two types", engine)
+
+
+def counted(same: Callable[[Value], str], engine: str) -> Rule:
+    """COUNT of rows, of values, or of different values, in a text by which equal ones are the same."""
+
+    def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
+        if len(parts) > 1:
+            raise unanswered("count of several", engine)
+        return Value(f"count({_distinct(node)}{same(parts[0]) if parts else '*'})", Kind.WHOLE)
+
+    return apply
+
+
+def summed(wide: Callable[[Value], str], total: str, engine: str) -> Rule:
+    """SUM of whole numbers, each made ``wide`` before, as a number of the type ``total``."""
+
+    def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
+        [a] = parts
+        if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
+            raise unanswered("sum of this type", engine)
+        return Value(f"sum({_distinct(node)}{wide(a)})::{total}", Kind.HUGE)
+
+    return apply
+
+
+def _distinct(node: nodes.Call) -> str:
+    return "DISTINCT " if node.distinct else ""
+
+
+@cache
+def changed_letters(name: str, first: int) -> tuple[str, str]:
+    """The letters from a number on that DuckDB's LOWER or UPPER changes, and what they become: each is one again."""
+    letters = "".join(chr(i) for i in range(first, 0x110000) if not 0xD800 <= i < 0xE000)
+    with duckdb.connect() as connection:
+        [(changed,)] = connection.execute(f"SELECT {name}(?)", [letters]).fetchall()
+    pairs = [(a, b) for a, b in zip(letters, changed, strict=True) if a != b]
+    return "".join(a for a, _ in pairs), "".join(b for _, b in pairs)

@@ -1,0 +1,117 @@
+"""What Spark computes like DuckDB, third part: texts and dates."""
+
+from collections.abc import Callable, Sequence
+
+from dpproxy.algebra import nodes
+from dpproxy.backends.servers.dialect import Kind, Rule, Value
+from dpproxy.backends.spark.texts import folded, literal
+from dpproxy.backends.spark.values import cast, grouped, no, one_form
+
+# --- texts and dates ------------------------------------------------------------------------------
+
+
+def texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0) -> Rule:
+    """A function of texts; the last ``further`` arguments are places, from 0 on."""
+
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+        split = len(parts) - further
+        if any(p.kind is not Kind.TEXT for p in parts[:split]):
+            raise no("a function of this type")
+        places = [int(p.constant or -1) for p in parts[split:] if p.kind is Kind.WHOLE]
+        if len(places) < len(parts) - split or any(place < 0 for place in places):
+            raise no("a function of texts without constant places")
+        held = [*(p.sql for p in parts[:split]), *map(str, places)]
+        return Value(template.format(*held, all=", ".join(held)), kind)
+
+    return apply
+
+
+def trim(side: str) -> Callable[[Value, Value], Value]:
+    """TRIM of characters, at either end or both."""
+    return lambda value, characters: Value(f"trim({side} {characters.sql} FROM {value.sql})", Kind.TEXT)
+
+
+def like(word: str, *, fold: bool) -> Callable[[Value, Value], Value]:
+    """LIKE without an escape character, which is a backslash there."""
+
+    def apply(value: Value, pattern: Value) -> Value:
+        if pattern.constant is None:
+            raise no("LIKE of a pattern that is no constant")
+        held, of = value.sql, literal(pattern.constant.replace("\\", "\\\\"))
+        if fold:
+            held, of = folded(held, "lower"), folded(of, "lower")
+        return Value(grouped(f"{held} {word} {of}"), Kind.TRUTH)
+
+    return apply
+
+
+def folded_of(name: str) -> Callable[[Value], Value]:
+    """LOWER and UPPER."""
+    return lambda a: Value(folded(a.sql, name), Kind.TEXT)
+
+
+_FIELDS = {
+    "year": "year({})",
+    "quarter": "quarter({})",
+    "month": "month({})",
+    "day": "day({})",
+    "doy": "dayofyear({})",
+    "dow": grouped("dayofweek({}) - 1"),
+    "isodow": grouped(grouped("dayofweek({}) + 5") + " % 7 + 1"),
+    "week": "weekofyear({})",
+    "hour": "hour({}::TIMESTAMP_NTZ)",
+    "minute": "minute({}::TIMESTAMP_NTZ)",
+}
+
+
+def date_part(field: Value, value: Value) -> Value:
+    """A field of a date."""
+    template = _FIELDS.get(field.constant or "")
+    if template is None:
+        raise no("this field of a date")
+    return Value(cast(template.format(value.sql), Kind.WHOLE), Kind.WHOLE)
+
+
+_DAYS = {
+    "year": "make_date(year({0}), 1, 1)",
+    "quarter": "make_date(year({0}), 3 * quarter({0}) - 2, 1)",
+    "month": "make_date(year({0}), month({0}), 1)",
+    "week": f"date_sub({{0}}, {grouped('dayofweek({0}) + 5')} % 7)",
+}
+_TIMES = ("day", "hour", "minute", "second")
+
+
+def date_trunc(unit: Value, value: Value) -> Value:
+    """By days where the unit is longer than one: a server may cut moments of a few centuries only."""
+    name = (unit.constant or "").lower()
+    if name not in _DAYS and name not in _TIMES:
+        raise no("this unit of date_trunc")
+    day, moment = cast(value.sql, Kind.DATE), cast(value.sql, Kind.TIMESTAMP)
+    cut = _DAYS[name].format(day) if name in _DAYS else f"date_trunc('{name}', {moment})"
+    return Value(cast(cut, Kind.TIMESTAMP), Kind.TIMESTAMP)
+
+
+def epoch(a: Value) -> Value:
+    """Microseconds since 1970."""
+    return Value(f"unix_micros({cast(a.sql, Kind.TIMESTAMP)}::TIMESTAMP)", Kind.WHOLE)
+
+
+def make_timestamp(a: Value) -> Value:
+    """The timestamp so many microseconds after 1970."""
+    return Value(cast(f"timestamp_micros({a.sql})", Kind.TIMESTAMP), Kind.TIMESTAMP)
+
+
+def span(template: str, *, constant: bool) -> Callable[[Value], Value]:
+    """A length of time."""
+
+    def apply(a: Value) -> Value:
+        if constant and a.constant is None:
+            raise no("a length of time of this type")
+        return Value(template.format(a.constant if constant else a.sql), Kind.SPAN)
+
+    return apply
+
+
+def hash_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+    """Not DuckDB's: which rows of a unit are kept is as random, and as fixed, but another choice."""
+    return Value(f"xxhash64({', '.join(one_form(p) for p in parts)})", Kind.WHOLE)

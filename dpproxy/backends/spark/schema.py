@@ -1,0 +1,119 @@
+"""Where the tables of a Spark data source are, and what their files' metadata say of them: public facts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from sqlglot import exp
+
+from dpproxy.backends.servers.dialect import Kind, Value, kind_of, stored
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Column,
+    SqlType,
+)
+
+FORM = "sc://host:port/;folder=/path/of/the/tables;tables=people,visits"
+_TYPES: dict[str, SqlType] = {
+    "boolean": BOOL,
+    "tinyint": INT2,
+    "smallint": INT2,
+    "int": INT4,
+    "bigint": INT8,
+    "unsigned tinyint": INT2,
+    "unsigned smallint": INT4,
+    "unsigned int": INT8,
+    "unsigned bigint": NUMERIC.with_precision(20, 0),
+    "float": FLOAT4,
+    "double": FLOAT8,
+    "string": TEXT,
+    "date": DATE,
+    "timestamp_ntz": TIMESTAMP,
+    "timestamp": TIMESTAMPTZ,
+}
+_WRAPS = {Kind.WHOLE: "{}::BIGINT", Kind.HUGE: "{}::DECIMAL(38,0)", Kind.INSTANT: "{}::TIMESTAMP_NTZ"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A server, the folder that it reads, and the tables there: ``folder/name.parquet`` or ``folder/name``."""
+
+    name: str
+    """Of the data source."""
+    connection: str = field(repr=False)
+    """May hold a token."""
+    folder: str
+    tables: tuple[str, ...]
+
+
+def place(url: str, name: str) -> Place:
+    """Read the URL of a data source. Raises ``StartupError`` without a word of it."""
+    address, *parameters = url.split(";")
+    ours: dict[str, str] = {}
+    others: list[str] = []
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key in ("folder", "tables"):
+            ours[key] = unquote(value)
+        else:
+            others.append(parameter)
+    tables = tuple(t.strip() for t in ours.get("tables", "").split(","))
+    folder = ours.get("folder", "").rstrip("/")
+    if not folder or not all(tables) or any("/" in t or "\\" in t for t in tables):
+        raise StartupError(f"data.{name}.url: expected {FORM}")
+    if len({t.lower() for t in tables}) < len(tables):
+        raise StartupError(f"data.{name}.url: expected each table once, whatever the case of its letters")
+    address = address if address.endswith("/") else f"{address}/"
+    return Place(name, ";".join([address, *others]), folder, tables)
+
+
+def types_asked(view: str, names: Sequence[str], place: Place, table: str) -> str:
+    """A statement whose one row says the type of each column, and reads no row of the view.
+
+    ``typeof`` tells unsigned numbers from signed ones: the schema of a server that has both does not. Raises
+    ``StartupError``.
+    """
+    if len({n.lower() for n in names}) < len(names):
+        raise StartupError(
+            f'data.{place.name}.url: table "{table}" has columns that differ by the case of letters only'
+        )
+    quoted = [exp.to_identifier(name, quoted=True).sql("spark") for name in names]
+    asked = ", ".join(f"typeof({name}) AS {name}" for name in quoted)
+    return f"SELECT {asked} FROM (SELECT 1) LEFT JOIN {view} ON FALSE"  # noqa: S608 - names, quoted
+
+
+def columns_of(types: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns of a table, by the names of their types; those of types that are not answered do not exist."""
+    known = [(column, column_type(kind)) for column, kind in types.items()]
+    return tuple(Column(column, kind) for column, kind in known if kind is not None)
+
+
+def column_type(name: str) -> SqlType | None:
+    """The client's type of one of Spark's, by its name; a text with a collation is none."""
+    if name.startswith("decimal("):
+        digits, scale = name[len("decimal(") : -1].split(",")
+        return NUMERIC.with_precision(int(digits), int(scale))
+    return _TYPES.get(name)
+
+
+def readers(columns: Sequence[Column]) -> Mapping[str, Value]:
+    """How each column is read: whole numbers in one type of 64 or 128 bits, a FLOAT as the DOUBLE it is."""
+    return {column.name: _reader(column.type) for column in columns}
+
+
+def _reader(kind: SqlType) -> Value:
+    held = kind_of(kind)
+    if held is Kind.SINGLE:
+        return stored(Kind.DOUBLE, "{}::DOUBLE")
+    return stored(held, _WRAPS.get(held, "{}"), scale=(kind.scale or 0) if held is Kind.DECIMAL else 0)

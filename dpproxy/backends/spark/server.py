@@ -1,0 +1,370 @@
+"""Spark as a data source, over Spark Connect: Parquet files that its workers read, one session of a server of theirs.
+
+The session is opened anew when the server has forgotten it. What was running then has failed, in one of our own
+sentences; a worker that is lost fails nothing, for the server has its tasks run elsewhere.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+
+from dpproxy.backends.failures import failure
+from dpproxy.backends.servers.dialect import Value, unanswered
+from dpproxy.backends.servers.source import Order
+from dpproxy.backends.spark.client import RETRIES, at_most, end, is_analysed, module, quiet
+from dpproxy.backends.spark.dialect import PROBES, dialect
+from dpproxy.backends.spark.schema import Place, columns_of, place, readers, types_asked
+from dpproxy.backends.spark.texts import ENGINE, filled
+from dpproxy.values.errors import Refusal, StartupError
+from dpproxy.values.pgtypes import Column, Schema
+
+GRACE = 5.0
+"""Seconds the server has to obey an interrupt."""
+AGAIN = 0.2
+"""Seconds between two interrupts of one statement: one that comes before the statement is forgotten."""
+IDLE = 20.0
+"""Seconds from which an unused session is looked at before the next statement: it may be gone."""
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",  # what overflows fails; without, it would be NULL
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.mergeSchema": "false",
+}
+
+
+@dataclass(slots=True)
+class _Session:
+    """One session of the server, with a view for each table."""
+
+    spark: Any
+    tables: Mapping[str, tuple[Column, ...]]
+    left_out: Mapping[str, tuple[str, ...]]
+    used: float
+
+    def frame(self, sql: str) -> Any:  # noqa: ANN401 - of an optional package
+        """A statement, not run."""
+        plan = module("pyspark.sql.connect.plan").SQL(sql)
+        return module("pyspark.sql.connect.dataframe").DataFrame(plan, self.spark)
+
+    def is_alive(self) -> bool:
+        """Whether the server still knows the session and its views."""
+        try:
+            with at_most(self.spark):
+                self.frame(f"SELECT 1 AS a FROM source_{len(self.tables) - 1}").schema  # noqa: B018, S608
+        except Exception:  # noqa: BLE001 - whatever it is
+            return False
+        self.used = time.monotonic()
+        return True
+
+    def close(self) -> None:
+        """Give it back; what runs in it fails."""
+        with suppress(Exception):
+            self.spark.client.close()
+
+
+@dataclass(slots=True)
+class _Statement:
+    """One under way."""
+
+    session: _Session
+    tag: str
+    stopped: bool = False
+    expired: bool = False
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        """Interrupt it, again and again; close its session where that does not help. Does not wait."""
+        if not self.stopped:
+            self.stopped = True
+            threading.Thread(target=self._insist, daemon=True).start()
+
+    def check(self) -> None:
+        """Raise once it was stopped."""
+        if self.stopped:
+            raise InterruptedError
+
+    def expire(self) -> None:
+        """Stop it at its limit."""
+        self.expired = True
+        self.stop()
+
+    def _insist(self) -> None:
+        until = time.monotonic() + GRACE
+        while not self.over.is_set() and time.monotonic() < until:
+            with suppress(Exception):
+                self.session.spark.client.interrupt_tag(self.tag)
+            self.over.wait(AGAIN)
+        if not self.over.is_set():
+            self.session.close()
+
+
+class Spark:
+    """Sessions of one server, one at a time; its methods may be called from any thread.
+
+    Errors: ``StartupError`` where the server or a table cannot be reached, or computes otherwise than DuckDB.
+    """
+
+    locks = False
+
+    def __init__(self, url: str, name: str, limit: float) -> None:
+        self._place: Place = place(url, name)
+        self._lock = threading.Lock()
+        self._running: dict[str, _Statement] = {}
+        self._numbers = count(1)
+        self._is_closed = False
+        self.limit = limit
+        quiet(name)
+        self._current: _Session | None = _opened(self._place)
+        self._tables, self._left_out = self._current.tables, self._current.left_out
+        self._readers = {table.lower(): readers(found) for table, found in self._tables.items()}
+        self._views = {table.lower(): f"source_{n}" for n, table in enumerate(self._tables)}
+        self.dialect = dialect(self._view)
+
+    def schema(self) -> Schema:
+        """Tables and columns, from the metadata of their files alone."""
+        left_out = {table: names for table, names in self._left_out.items() if names}
+        return Schema(dict(self._tables), (), {}, left_out)
+
+    def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
+        """How the columns of a table are read; None where there is none."""
+        return None if database else self._readers.get(name.lower())
+
+    def check(self, sql: str, parameters: int, _: frozenset[str] = frozenset()) -> None:
+        """Have the statement analysed and not run: what the server would not take is refused before it costs anything.
+
+        Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
+        """
+        session = self._session()
+        plan = session.frame(filled(sql, [None] * parameters))._plan  # noqa: SLF001
+        try:
+            is_taken = is_analysed(session.spark, plan)
+        except Exception:  # noqa: BLE001 - the server's words stay here
+            if session.is_alive():
+                raise unanswered("this statement", ENGINE) from None
+            self._forget(session)
+            raise failure("unavailable") from None
+        if not is_taken:
+            raise unanswered("a statement that the server takes so long to read", ENGINE)
+
+    def batches(self, order: Order) -> Generator[pa.Table]:
+        """The rows of one statement, as they are taken.
+
+        With facts, all rows are read before the first is given: there are no snapshots, so that the facts are looked
+        at before and again afterwards.
+        """
+        session = self._session()
+        statement: _Statement | None = None
+        try:
+            with self._known(session, order) as statement:
+                if order.cancelled():
+                    statement.stopped = True
+                self._look(session, statement, order)
+                rows = self._rows(session, statement, filled(order.sql, order.values), order.types)
+                if order.facts:
+                    kept = list(rows)
+                    self._look(session, statement, order)
+                    yield from kept
+                else:
+                    yield from rows
+        except Refusal:
+            raise
+        except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
+            raise failure(self._code(session, statement, order)) from None
+        session.used = time.monotonic()
+
+    def _rows(
+        self, session: _Session, statement: _Statement, sql: str, types: pa.Schema
+    ) -> Generator[pa.Table]:
+        statement.check()
+        client = session.spark.client
+        plan = session.frame(sql)._plan.to_proto(client)  # noqa: SLF001
+        client.add_tag(statement.tag)
+        try:
+            parts = client.to_table_as_iterator(plan, {})
+            part = next(parts, None)  # here it is sent, with the tag of this thread
+        finally:
+            client.remove_tag(statement.tag)
+        while part is not None:
+            statement.check()
+            if isinstance(part, pa.Table):
+                yield part.rename_columns(types.names).cast(types)
+            part = next(parts, None)
+        statement.check()
+
+    def _look(self, session: _Session, statement: _Statement, order: Order) -> None:
+        """Raise where a public table is not any more what the statement was planned with."""
+        for sql, told in order.facts:
+            found = list(self._rows(session, statement, sql, told.schema))
+            if pa.concat_tables([told.schema.empty_table(), *found]) != told:
+                raise failure("changed")
+
+    def renewed(self, between: Callable[[], None]) -> str:
+        """Have the files listed anew, as the next session does it: its views are of the files that were there."""
+        with self._lock:
+            current = self._current
+        if current is not None:
+            self._forget(current)
+        between()
+        return ""
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs, from any thread; does not wait."""
+        with self._lock:
+            statement = self._running.get(session)
+        if statement is not None:
+            statement.stop()
+
+    def close(self) -> None:
+        """Stop what runs and leave the server."""
+        with self._lock:
+            self._is_closed = True
+            running, self._running = list(self._running.values()), {}
+            session, self._current = self._current, None
+        for statement in running:
+            statement.stop()
+        if session is not None:
+            with suppress(Exception):
+                session.spark.client.release_session()
+            session.close()
+
+    # --- sessions ---------------------------------------------------------------------------------
+
+    def _session(self) -> _Session:
+        """The session, opened anew where the server has forgotten it. Raises ``Internal``."""
+        with self._lock:
+            current = self._current
+        if current is not None and time.monotonic() - current.used > IDLE and not current.is_alive():
+            self._forget(current)
+            current = None
+        if current is not None:
+            return current
+        if self._is_closed:
+            raise failure("stopping")
+        try:
+            opened = _opened(self._place)
+        except StartupError:
+            raise failure("unavailable") from None
+        if opened.tables != self._tables:  # other columns than the policy was read with
+            opened.close()
+            raise failure("unavailable")
+        with self._lock:
+            if self._current is None and not self._is_closed:
+                self._current = opened
+                return opened
+            current = self._current
+        opened.close()
+        if current is None:
+            raise failure("stopping")
+        return current
+
+    def _forget(self, session: _Session) -> None:
+        with self._lock:
+            if self._current is session:
+                self._current = None
+        session.close()
+
+    @contextmanager
+    def _known(self, session: _Session, order: Order) -> Iterator[_Statement]:
+        """A statement that can be interrupted, and is at its limit."""
+        statement = _Statement(session, f"dpproxy-{next(self._numbers)}")
+        with self._lock:
+            self._running[order.session] = statement
+        watch = threading.Timer(order.limit, statement.expire)
+        watch.daemon = True
+        watch.start()
+        try:
+            yield statement
+        finally:
+            watch.cancel()
+            statement.over.set()
+            with self._lock:
+                if self._running.get(order.session) is statement:
+                    del self._running[order.session]
+
+    def _code(self, session: _Session, statement: _Statement | None, order: Order) -> str:
+        """The entry of ``failures``: over protected rows no error tells what they did."""
+        if not session.is_alive():
+            self._forget(session)
+            if statement is None or not statement.stopped:
+                return "lost" if order.charged else "public lost"
+        if statement is not None and statement.expired:
+            return "too long" if order.charged else "public too long"
+        if statement is not None and statement.stopped:
+            return "cancelled"
+        return "exact" if order.charged else "public"
+
+    def _view(self, database: str, name: str) -> str:
+        view = None if database else self._views.get(name.lower())
+        if view is None:
+            raise unanswered("this table", ENGINE)
+        return view
+
+
+def _opened(where: Place) -> _Session:
+    """A session with a view for each table. Raises ``StartupError`` without a word of the server's."""
+    spark = None
+    try:
+        policy = module("pyspark.sql.connect.client.retries").DefaultPolicy(**RETRIES)
+        spark = module("pyspark.sql.connect.session").SparkSession(connection=where.connection)
+        spark.client.set_retry_policies([policy])
+        with at_most(spark):
+            for key, value in SETTINGS.items():
+                spark.conf.set(key, value)
+            [answers] = spark.sql(PROBES).toArrow().to_pylist()
+    except Exception:  # noqa: BLE001 - the server's words stay here
+        end(spark)
+        raise StartupError(f"data.{where.name}.url: no Spark Connect server can be reached with it") from None
+    wrong = [name for name, answer in answers.items() if answer is not True]
+    if wrong:
+        end(spark)
+        raise StartupError(f"data.{where.name}.url: the server computes otherwise: {', '.join(wrong)}")
+    try:
+        tables: dict[str, tuple[Column, ...]] = {}
+        left_out: dict[str, tuple[str, ...]] = {}
+        with at_most(spark):
+            for number, table in enumerate(where.tables):
+                types = _view(spark, where, table, f"source_{number}")
+                tables[table] = columns_of(types)
+                left_out[table] = tuple(n for n in types if all(n != c.name for c in tables[table]))
+    except BaseException:
+        end(spark)
+        raise
+    return _Session(spark, tables, left_out, time.monotonic())
+
+
+def _view(spark: Any, where: Place, table: str, name: str) -> Mapping[str, str]:  # noqa: ANN401
+    """Make a view of a table; the type of each column, by name."""
+    try:
+        frame = _read(spark, f"{where.folder}/{table}")
+        frame.createOrReplaceTempView(name)
+        types: Mapping[str, str]
+        [types] = spark.sql(types_asked(name, frame.columns, where, table)).toArrow().to_pylist()
+    except StartupError:
+        raise
+    except Exception:  # noqa: BLE001 - the server's words stay here
+        raise StartupError(
+            f'data.{where.name}.url: expected Parquet files that the server can read for table "{table}"'
+        ) from None
+    return types
+
+
+def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package
+    """The Parquet files of a table; no column is made of the names of folders."""
+    reader = spark.read.option("recursiveFileLookup", "true")
+    with suppress(Exception):
+        frame = reader.parquet(f"{path}.parquet")
+        if frame.columns:  # a server may take what is not there for a table without columns
+            return frame
+    frame = reader.parquet(path)
+    if not frame.columns:
+        raise FileNotFoundError
+    return frame

@@ -1,0 +1,132 @@
+"""What SQLite computes like DuckDB, second part: casts, of what is known to have a value in the other type."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpproxy.algebra import nodes
+from dpproxy.backends.servers.dialect import Kind, Reach, Value
+from dpproxy.backends.servers.standard import EXACT, bare, is_ours, scale_of
+from dpproxy.backends.sqlite.values import (
+    DAY,
+    FITS,
+    bounds,
+    double,
+    in_scale,
+    micros,
+    most,
+    no,
+    unbounded,
+)
+
+
+def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """BIGINT: of a whole number, or of a DOUBLE known to be inside it."""
+    [a] = parts
+    if a.kind is Kind.DOUBLE:
+        if not a.reach.is_finite or a.reach.most >= 2.0**63:
+            raise unbounded()
+        held = a.sql if is_rounded(node.value) else f"dp_even({a.sql})"
+        return Value(f"CAST({held} AS INTEGER)", Kind.WHOLE, a.reach)
+    if a.kind is Kind.DECIMAL:
+        return Value(_without_digits(a), Kind.WHOLE, _looser(a.reach))
+    if a.kind not in (*EXACT, Kind.NULL):
+        raise no("this cast")
+    return replace(a, kind=Kind.WHOLE)
+
+
+def _without_digits(value: Value) -> str:
+    """A DECIMAL rounded to a whole number, halves away from zero."""
+    power = 10**value.scale
+    if most(value) + power > FITS:
+        return f"dp_rescaled({value.sql}, {value.scale})"
+    half = f"(CASE WHEN {value.sql} < 0 THEN {-(power // 2)} ELSE {power // 2} END)"
+    return f"(({value.sql} + {half}) / {power})"
+
+
+def _looser(reach: Reach) -> Reach:
+    return replace(reach, low=reach.low - 1.0, high=reach.high + 1.0)
+
+
+def is_rounded(node: nodes.Expr) -> bool:
+    """A whole number, if it is a number: DuckDB rounds where it casts, and SQLite cuts."""
+    match bare(node):
+        case nodes.Call(name):
+            return name in ("round_even", "round", "floor", "ceil", "trunc")
+        case _:
+            return False
+
+
+def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """A whole number of up to 128 bits."""
+    [a] = parts
+    if a.kind in (Kind.DOUBLE, Kind.DECIMAL):
+        return replace(to_bigint(node, parts), kind=Kind.HUGE)
+    if a.kind not in (*EXACT, Kind.NULL):
+        raise no("this cast")
+    reach = Reach(*bounds(a), top=False, bottom=False) if a.kind is Kind.WHOLE else a.reach
+    return replace(a, kind=Kind.HUGE, reach=reach)
+
+
+def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """DOUBLE: of a whole number, or of a released value."""
+    [a] = parts
+    if isinstance(bare(node.value), nodes.Parameter):
+        return Value(f"dp_float({a.sql})", Kind.DOUBLE, Reach(-1e100, 1e100, top=False, bottom=False))
+    if a.kind is Kind.DOUBLE:
+        return a
+    if a.kind is Kind.NULL:
+        return Value("NULL", Kind.DOUBLE, Reach(0.0, 0.0, top=False, bottom=False))
+    if a.kind not in (Kind.WHOLE, Kind.HUGE):
+        raise no("this cast")
+    if a.constant is not None:
+        return double(float(int(a.constant)))
+    sql = f"CAST({a.sql} AS REAL)" if a.kind is Kind.WHOLE else f"dp_float({a.sql})"
+    return Value(sql, Kind.DOUBLE, Reach(*bounds(a), top=False, bottom=False))
+
+
+def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """DECIMAL, no shorter than it was."""
+    [a] = parts
+    scale = scale_of(node)
+    if a.kind is Kind.NULL:
+        return a
+    if a.kind not in EXACT or a.scale > scale:
+        raise no("this cast")
+    return replace(in_scale(a, scale), kind=Kind.DECIMAL)
+
+
+def to_moment(node: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """TIMESTAMP: of a day, or of a text of ours."""
+    [a] = parts
+    if is_ours(node, a):
+        return Value(f"dp_moment(CAST({a.sql} AS BLOB))", Kind.TIMESTAMP)
+    if a.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.NULL):
+        raise no("this cast")
+    return Value(micros(a), Kind.TIMESTAMP)
+
+
+def to_day(node: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """DATE: of a moment, or of a text of ours."""
+    [a] = parts
+    if is_ours(node, a):
+        return Value(f"dp_day(CAST({a.sql} AS BLOB))", Kind.DATE)
+    if a.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.NULL):
+        raise no("this cast")
+    return Value(a.sql if a.kind is not Kind.TIMESTAMP else f"dp_exact('/', {a.sql}, {DAY})", Kind.DATE)
+
+
+def to_text(_: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """TEXT: of NULL, a whole number or a truth value, which both engines write alike."""
+    [a] = parts
+    if a.kind is Kind.TRUTH:
+        return Value(f"(CASE {a.sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", Kind.TEXT)
+    if a.kind not in (Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.NULL):
+        raise no("this cast")
+    return Value(f"CAST({a.sql} AS TEXT)", Kind.TEXT)
+
+
+def to_truth(_: nodes.Cast, parts: Sequence[Value]) -> Value:
+    """BOOLEAN: of NULL."""
+    if parts[0].kind not in (Kind.TRUTH, Kind.NULL):
+        raise no("this cast")
+    return replace(parts[0], kind=Kind.TRUTH)

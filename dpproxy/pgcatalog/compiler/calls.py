@@ -1,0 +1,349 @@
+"""Function calls in statements about the catalogue: renamed, computed from the view, or refused."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.pgcatalog.compiler import functions, identifiers, macros
+from dpproxy.pgcatalog.compiler.kind_rules import kind_of
+from dpproxy.pgcatalog.tables.roles import role_oids
+from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.sql.quoting import identifier, literal
+from dpproxy.values.errors import UndefinedFunction, UndefinedObject, Unsupported
+from dpproxy.values.pgtypes import XID
+
+MAX_SERIES = 100_000
+"""The most rows of one generate_series."""
+SERIES_ERROR = "series too long"
+"""The engine's error message for a longer series."""
+
+SERVER_VERSION = "15.0"
+"""The version for sessions without a setting server_version."""
+
+
+def text(value: str) -> exp.Expr:
+    """A text literal."""
+    return exp.Literal.string(value)
+
+
+def null() -> exp.Expr:
+    """A NULL of type text."""
+    return exp.Cast(this=exp.Null(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
+
+
+def call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """A call of a DuckDB function."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _version(view: CatalogueView) -> str:
+    number = view.settings.get("server_version", SERVER_VERSION).split()[0]
+    return f"PostgreSQL {number} (dpproxy) on DuckDB, 64-bit"
+
+
+def _user(view: CatalogueView) -> str:
+    return view.user
+
+
+def _database(view: CatalogueView) -> str:
+    return view.database
+
+
+SPOKEN: Mapping[str, Callable[[CatalogueView], str]] = {
+    "user": _user,
+    "current_role": _user,
+    "current_user": _user,
+    "session_user": _user,
+    "current_catalog": _database,
+    "current_schema": lambda _view: "public",
+}
+"""Words that look like columns and are functions."""
+
+NULLARY: Mapping[type[exp.Expr], Callable[[CatalogueView], str]] = {
+    exp.CurrentUser: _user,
+    exp.SessionUser: _user,
+    exp.CurrentCatalog: _database,
+    exp.CurrentDatabase: _database,
+    exp.CurrentSchema: lambda _view: "public",
+    exp.CurrentVersion: _version,
+}
+
+_PLAIN = frozenset((exp.Select, exp.Alias, exp.Identifier, *NULLARY))
+
+
+def asks_the_session(tree: exp.Expr) -> bool:
+    """Whether a statement asks nothing but who is asking what, as ``SELECT version()``: pools do so all the time."""
+    return all(type(node) in _PLAIN for node in tree.walk())
+
+
+_WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
+    **SPOKEN,
+    "current_database": _database,
+    "version": _version,
+    "getdatabaseencoding": lambda _view: "UTF8",
+    "pg_client_encoding": lambda _view: "UTF8",
+}
+
+FIRST_TRANSACTION = 3
+"""The transaction ID that is always returned: the number of transactions is not revealed."""
+_NUMBERS = {
+    "pg_my_temp_schema": 0,
+    "txid_current": FIRST_TRANSACTION,
+    "pg_current_xact_id": FIRST_TRANSACTION,
+}
+_STARTED = datetime.now(UTC)
+"""When this process started."""
+_MOMENTS = frozenset({"pg_postmaster_start_time", "pg_conf_load_time"})
+_FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_available": False}
+_NULLS = frozenset({"inet_client_addr", "inet_server_addr"})
+_NULL_NUMBERS = {
+    "inet_client_port": "INTEGER",
+    "inet_server_port": "INTEGER",
+    "txid_current_if_assigned": "BIGINT",
+    "pg_current_xact_id_if_assigned": "BIGINT",
+}
+
+
+_SERVER_FACTS = {
+    "block_size": "8192",
+    "default_table_access_method": "heap",
+    "default_tablespace": "",
+    "max_identifier_length": "63",
+    "max_index_keys": "32",
+}
+"""Settings that tools read and that no session has."""
+
+
+def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
+    """current_setting(name [, missing_ok])."""
+    name, *rest = node.expressions
+    name = name.this if isinstance(name, exp.Cast) else name
+    if isinstance(name, exp.Null):
+        return null()
+    if isinstance(name, exp.Column) and name.name == "name" and not rest:
+        return _setting_of_row(name, view)
+    if not (isinstance(name, exp.Literal) and name.is_string):
+        raise Unsupported("current_setting takes a literal name here", position=position(node))
+    value = view.settings.get(name.name.lower(), _SERVER_FACTS.get(name.name.lower()))
+    if value is not None:
+        return text(value)
+    if rest and isinstance(rest[0], exp.Boolean) and rest[0].this:
+        return null()
+    raise UndefinedObject(f'unrecognized configuration parameter "{name.name}"', position=position(node))
+
+
+def _setting_of_row(name: exp.Expr, view: CatalogueView) -> exp.Expr:
+    """current_setting of each row of pg_settings."""
+    names, values = (
+        exp.Array(expressions=[text(t) for t in part]) for part in zip(*view.settings.items(), strict=True)
+    )
+    found = exp.Bracket(this=call("map", names, values), expressions=[call("lower", name)])
+    return call("coalesce", found, call("error", text("unrecognized configuration parameter")))
+
+
+def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    """set_config(name, value, is_local): returns the value and changes nothing; refused where that would matter."""
+    name, value = node.expressions[:2]
+    if isinstance(name, exp.Literal) and name.name.lower().startswith("dp."):
+        setting = identifier(name.name.lower().removeprefix("dp."))
+        new = literal(value.name) if isinstance(value, exp.Literal) else "DEFAULT"
+        raise Unsupported(
+            "set_config does not change settings of privacy",
+            hint=f"SET dp.{setting} = {new};",
+            position=position(node),
+        )
+    return exp.Cast(this=value, to=exp.DataType.build("VARCHAR", dialect="duckdb"))
+
+
+_READ_ONLY = ("SELECT", "USAGE", "CONNECT")
+
+
+def _privilege(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    asked = node.expressions[-1]
+    word = asked.name.upper().split()[0] if isinstance(asked, exp.Literal) and asked.name.strip() else ""
+    return exp.Boolean(this=word in _READ_ONLY)
+
+
+_MEMBERSHIPS = frozenset({"MEMBER", "USAGE"})
+
+
+def _has_role(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
+    """pg_has_role([user,] role, privilege): True for oneself, and for the caller's roles."""
+    *who, role, asked = node.expressions
+    roles = role_oids(view)
+    if isinstance(role, exp.Literal) and role.is_string and role.name not in roles:
+        if not role.name.startswith("pg_"):  # those that every PostgreSQL has, and nobody here
+            raise UndefinedObject(f'role "{role.name}" does not exist', position=position(node))
+        return exp.false()
+    if not isinstance(asked, exp.Literal) or asked.name.strip().upper() not in _MEMBERSHIPS:
+        return exp.false()
+    own = [text(told) for name in (view.user, *view.caller_roles) for told in (name, str(roles[name]))]
+    has = exp.In(this=_role_text(role), expressions=own)
+    if not who:
+        return exp.paren(has)
+    is_caller = exp.In(this=_role_text(who[0]), expressions=own[:2])
+    is_same = exp.EQ(this=_role_text(who[0]), expression=_role_text(role))
+    return exp.Case(ifs=[exp.If(this=is_caller, true=has)], default=is_same)
+
+
+def _role_text(role: exp.Expr) -> exp.Expr:
+    """A role's name or OID, as text."""
+    return exp.Cast(this=role.copy(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
+
+
+ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
+
+
+def _acl(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
+    """aclexplode(list): with the OIDs of the roles that a list can name."""
+    roles = role_oids(view)
+    oids = [
+        exp.Cast(this=exp.Literal.number(oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))
+        for oid in roles.values()
+    ]
+    by_name = call("map", exp.Array(expressions=[text(name) for name in roles]), exp.Array(expressions=oids))
+    return call(ACL_ROWS, node.expressions[0], by_name)
+
+
+ACL_ROWS = f"{macros.PREFIX}expand_acl"
+"""The relation that replaces ``aclexplode``."""
+
+
+def acl_rows(node: exp.Table) -> exp.Expr:
+    """``aclexplode(list) AS d`` in FROM: a relation of its four columns."""
+    alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier("aclexplode"))
+    inner = exp.Select(expressions=[exp.Alias(this=node.this, alias=exp.to_identifier("entry"))])
+    fields = [exp.Dot(this=exp.column("entry"), expression=exp.to_identifier(name)) for name in ACL_FIELDS]
+    named = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("entries")))
+    return exp.Subquery(this=exp.Select(expressions=fields, from_=exp.From(this=named)), alias=alias)
+
+
+def _alone(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    """Refuse a function that works only as the whole statement, which the session then carries out."""
+    raise Unsupported(
+        f"{node.name.lower()} of anything but a number is not supported",
+        hint=f"Write SELECT {node.name.lower()}(123), with what SELECT pg_backend_pid() gives in that session.",
+        position=position(node),
+    )
+
+
+def moment(value: datetime) -> exp.Expr:
+    """A moment in UTC, to the microsecond."""
+    written = text(value.replace(tzinfo=None).isoformat(sep=" ") + "+00")
+    return exp.Cast(this=written, to=exp.DataType.build("TIMESTAMPTZ", dialect="duckdb"))
+
+
+def _age(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    """age(xid): always 0, as if everything were new."""
+    kind = kind_of(node.expressions[0])
+    if kind is None or kind.oid != XID.oid:
+        raise Unsupported(
+            "age() is known of transactions only, as age(datfrozenxid)", position=position(node)
+        )
+    return call(f"{macros.PREFIX}no_age", node.expressions[0])
+
+
+def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    """pg_get_functiondef(oid): refused for a single function, whose source a client would show."""
+    if not isinstance(node.expressions[0].unnest(), exp.Literal):
+        return null()
+    raise Unsupported(
+        "the definition of a function is not shown", hint=r"\df tells what it takes.", position=position(node)
+    )
+
+
+_SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expr]]] = {
+    "current_setting": ((1, 2), _setting),
+    "parse_ident": ((1, 2), lambda node, _view: identifiers.call(node)),
+    "set_config": ((3, 3), _set_config),
+    "current_schemas": ((1, 1), lambda node, _view: schemas(node)),
+    **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},
+    "pg_has_role": ((2, 3), _has_role),
+    **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
+    **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
+    **{
+        name: ((0, 0), lambda node, _view: exp.cast(exp.Null(), _NULL_NUMBERS[node.name.lower()]))
+        for name in _NULL_NUMBERS
+    },
+    **{name: ((0, 0), lambda _node, _view: moment(_STARTED)) for name in _MOMENTS},
+    "age": ((1, 1), _age),
+    "aclexplode": ((1, 1), _acl),
+    "pg_cancel_backend": ((1, 1), _alone),
+    "pg_terminate_backend": ((1, 2), _alone),
+    "pg_get_functiondef": ((1, 1), _definition),
+}
+
+
+NAMES = frozenset({
+    *_SPECIAL, *_WORDS, *_NUMBERS, *_FLAGS, *functions.OF_CATALOGUE, "pg_backend_pid",
+})  # fmt: skip
+"""Functions that are answered in statements about the catalogue alone."""
+
+
+def _constant(name: str, view: CatalogueView) -> exp.Expr | None:
+    if name in _WORDS:
+        return text(_WORDS[name](view))
+    if name == "pg_backend_pid":
+        return exp.Literal.number(view.process)
+    if name in _NUMBERS:
+        return exp.Literal.number(_NUMBERS[name])
+    return exp.Boolean(this=_FLAGS[name]) if name in _FLAGS else None
+
+
+def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expr, str | None]:
+    """The call for DuckDB, and the macro it uses.
+
+    Raises:
+        UndefinedFunction: not on the list, or with another count of arguments.
+    """
+    name, count = node.name.lower(), len(node.expressions)
+    if not count:
+        constant = _constant(name, view)
+        if constant is not None:
+            return constant, None
+    if name in _SPECIAL:
+        (low, high), build = _SPECIAL[name]
+        if low <= count <= high:
+            return build(node, view), None
+    if name in functions.FUNCTIONS:
+        target = functions.FUNCTIONS[name]
+        return call(target, *node.expressions), target.removeprefix(macros.PREFIX)
+    raise UndefinedFunction(f"function {name} does not exist in the catalogue", position=position(node))
+
+
+def schemas(node: exp.Expr) -> exp.Expr:
+    """current_schemas(include_implicit)."""
+    argument = node.this if isinstance(node, exp.CurrentSchemas) else node.expressions[0]
+    implicit = isinstance(argument, exp.Boolean) and bool(argument.this)
+    return exp.Array(
+        expressions=[text(name) for name in (("pg_catalog", "public") if implicit else ("public",))]
+    )
+
+
+def places(node: exp.Expr) -> exp.Expr:
+    """The numbers from 1 to the length of the longest list."""
+    sizes = [
+        exp.Coalesce(this=call("len", each), expressions=[exp.Literal.number(0)]) for each in node.expressions
+    ]
+    last = exp.Add(this=call("greatest", *sizes), expression=exp.Literal.number(1))
+    return call("unnest", call("range", exp.Literal.number(1), last))
+
+
+def bounded_series(node: exp.Expr) -> exp.Expr:
+    """generate_series that ends in an error where it would give more than `MAX_SERIES` rows.
+
+    Raises:
+        Unsupported: a step other than a literal whole number over zero.
+    """
+    start, end, step = node.args["start"], node.args["end"], node.args.get("step")
+    if step is not None and not (
+        isinstance(step, exp.Literal) and not step.is_string and step.name.isdigit()
+    ):
+        raise Unsupported("generate_series takes a literal positive step here", position=position(node))
+    span = exp.Sub(this=exp.Paren(this=end.copy()), expression=exp.Paren(this=start.copy()))
+    large = exp.GTE(this=span, expression=exp.Literal.number(MAX_SERIES))
+    stop = call("error", text(SERIES_ERROR))
+    node.set("end", exp.Case(ifs=[exp.If(this=large, true=stop)], default=end.copy()))
+    return node

@@ -1,0 +1,126 @@
+"""Keys that are columns of public tables: the tuples that the public side of a join has, under its own conditions.
+
+A column of rows that WHERE equates with a public one is such a key, too: rows with another value are left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.keys import Key, check_size
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.rows.fields import Declared, Field, Public
+from dpproxy.planner.rows.owners import all_of
+from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.policy.model import Scalar
+from dpproxy.values.pgtypes import DATE, INTEGERS, TEXTS
+
+MOST = 100_001
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Public items that conditions connect, and the conditions over them alone."""
+
+    scans: tuple[Scan, ...]
+    conditions: tuple[nodes.Expr, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What tells it apart."""
+        return frozenset(s.name for s in self.scans)
+
+
+def component(scan: Scan, rows: Rows) -> Component:
+    """The public items that vary together with one of them."""
+    public = {s.name: s for s in rows.scans if s.owner is None and s.stage is None}
+    holder = {c.name: s.name for s in public.values() for c in s.content}
+    about = []
+    for condition in rows.conditions:
+        columns = {c.name for c in condition.find_all(nodes.Column)}
+        if (
+            columns
+            and columns <= holder.keys()
+            and not condition.has(nodes.Select, nodes.Combined, nodes.Parameter)
+        ):
+            about.append((condition, {holder[c] for c in columns}))
+    reached = {scan.name}
+    while more := {n for _, names in about if names & reached for n in names} - reached:
+        reached |= more
+    chosen = [c for c, names in about if names <= reached]
+    return Component(tuple(s for n, s in public.items() if n in reached), tuple(chosen))
+
+
+def public_key(node: exp.Expr, rows: Rows) -> tuple[Scan, Key] | None:
+    """A public column as a key whose values are not listed yet, with its item; None of any other."""
+    found = list(rows.candidates(node)) if type(node) is exp.Column else []
+    if len(found) != 1:
+        return None
+    scan, field = found[0]
+    if not isinstance(field, Public) or scan.owner is not None:
+        return None
+    key = field.unlisted()
+    return None if key.typed.is_number and key.typed.scale is None else (scan, key)
+
+
+def equated_key(node: exp.Expr, key: Key, rows: Rows) -> tuple[Scan, Key] | None:
+    """A declared column as a key that is read from the public column that every row has the same value in."""
+    found = list(rows.candidates(node)) if type(node) is exp.Column else []
+    if len(found) != 1 or not isinstance(found[0][1], Declared):
+        return None
+    own = {duck.text(key.raw), duck.text(key.typed.sql)}
+    public = {
+        f.column.name: (s, f) for s in rows.scans if s.owner is None and s.stage is None for f in s.fields
+    }
+    for condition in map(duck.bare, rows.conditions):
+        if not isinstance(condition, nodes.Binary) or condition.operator != "=":
+            continue
+        for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
+            if type(other) is nodes.Column and other.name in public and duck.text(one) in own:
+                scan, field = public[other.name]
+                if _alike(found[0][1], field):
+                    return scan, replace(key, raw=other)
+    return None
+
+
+def _alike(one: Field, other: Field) -> bool:
+    """Both hold a value in one form."""
+    kinds = {one.column.type.oid, other.column.type.oid}
+    return any(kinds <= family for family in (INTEGERS, TEXTS, {DATE.oid}))
+
+
+def listed(node: exp.Column, rows: Rows, planning: Planning) -> tuple[Scalar | None, ...] | None:
+    """The values of a public column of inner joins under the conditions over public columns; None for any other."""
+    found = public_key(node, rows)
+    if found is None or any(j.kind != "CROSS" for j in rows.joins):
+        return None
+    scan, key = found
+    return tuple(v for (v,) in tuples(component(scan, rows), [key], planning))
+
+
+def tuples(
+    found: Component, keys: Sequence[Key], planning: Planning, at: int | None = None
+) -> tuple[tuple[Scalar | None, ...], ...]:
+    """What the keys are together, in order. Raises 54001 for too many."""
+    select = nodes.Select(
+        items=tuple(duck.named(k.raw, f"k{i}") for i, k in enumerate(keys)),
+        distinct=True,
+        source=found.scans[0].item,
+        joins=tuple(nodes.Join(s.item, kind="CROSS") for s in found.scans[1:]),
+        where=all_of(found.conditions) if found.conditions else None,
+        order=duck.BY_ALL,
+        limit=duck.integer(MOST),
+    )
+    rows = planning.context.facts(select)
+    check_size(len(rows), at)
+    return tuple(tuple(_physical(v, k) for v, k in zip(row, keys, strict=True)) for row in rows)
+
+
+def _physical(value: Scalar | None, key: Key) -> Scalar | None:
+    """Exact numbers as whole numbers, whatever the engine hands them over as."""
+    if key.typed.is_number and key.typed.scale is not None and value is not None:
+        return int(str(value))
+    return value

@@ -1,0 +1,314 @@
+"""A SELECT over open relations: nothing in it is private any more, so it is compiled as it is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Accuracy
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.analysis.windows import refuse_windows
+from dpproxy.planner.answer import UNKNOWN_ERROR, limits, ordering, row_number
+from dpproxy.planner.keys.declarations import lists_keys, refuse_counted
+from dpproxy.planner.open.aggregates import aggregate, is_aggregate
+from dpproxy.planner.open.from_items import OpenRows, open_rows
+from dpproxy.planner.open.grouping import Grouping, grouping
+from dpproxy.planner.open.growth import copies
+from dpproxy.planner.open.place import reads_release
+from dpproxy.planner.open.relations import Open, OpenColumn
+from dpproxy.planner.open.row_numbers import numbered
+from dpproxy.planner.open.sizes import size_of_groups
+from dpproxy.planner.open.subqueries import Subqueries
+from dpproxy.planner.open.windows import window
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
+from dpproxy.planner.rows.sources import Entry, Env
+from dpproxy.planner.select_list import Item, is_star, items
+from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
+from dpproxy.values.errors import GroupingError, SyntaxRefused, UndefinedTable
+from dpproxy.values.pgtypes import TEXT, UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A clause of the SELECT, and what may stand in it."""
+
+    rows: OpenRows
+    planning: Planning
+    env: Env
+    clause: str
+    grouping: Grouping | None = None
+    """None where rows are not grouped, or not yet."""
+
+    def scope(self) -> Scope:
+        """The leaves for the expression compiler."""
+        return Scope(Level.RELEASED, self._leaf, self.planning.parameters)
+
+    def _leaf(self, node: exp.Expr) -> Typed | None:
+        grouped = self.grouping
+        if grouped is not None and node in grouped.keys:
+            return replace(grouped.keys[node], nullable=True) if grouped.has_sets else grouped.keys[node]
+        if type(node) is exp.Window:
+            return window(node, self.scope())
+        if type(node) is exp.Grouping and grouped is not None:
+            return grouped.bits(node)
+        if is_aggregate(node):
+            return self._aggregate(node)
+        if type(node) is exp.Column:
+            return self._column(node)
+        return Subqueries(self.planning, self.env, self._column).compiled(node, self.scope)
+
+    def _aggregate(self, node: exp.Expr) -> Typed:
+        if self.grouping is None:
+            where = f"in {self.clause}" if self.clause else "inside each other"
+            raise GroupingError(f"aggregate function calls are not allowed {where}", position=position(node))
+        return aggregate(node, replace(self, grouping=None, clause="").scope())
+
+    def _column(self, node: exp.Column) -> Typed:
+        if self.grouping is None:
+            return self.rows.column(node)
+        found = self.rows.find(node)
+        if found is None:
+            return self.rows.column(node)
+        if node in self.grouping.keys:  # from inside a subquery
+            return self.grouping.keys[node]
+        key = next(
+            (
+                t
+                for n, t in self.grouping.keys.items()
+                if type(n) is exp.Column and self.rows.find(n) is found
+            ),
+            None,
+        )
+        if key is None:
+            raise GroupingError(
+                f'column "{node.name}" must appear in the GROUP BY clause or be used in an aggregate function',
+                position=position(node),
+            )
+        return key
+
+
+def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, env: Env) -> Open:
+    """Plan one SELECT over open relations. Raises a ``Refusal``."""
+    for clause, words in (("where", "WHERE"), ("group", "GROUP BY"), ("having", "HAVING")):
+        refuse_windows(select.args.get(clause), words)
+    refuse_counted(select, found, env)
+    inner = replace(env, around=None)
+
+    def scope_of(rows: OpenRows) -> Scope:
+        return _Place(rows, planning, inner, "JOIN conditions").scope()
+
+    rows = open_rows(select, found, planning, scope_of, env.around)
+    listed, select = _normal(select, rows)
+    before = _Place(rows, planning, inner, "WHERE")
+    keys = _Place(rows, planning, inner, "GROUP BY").scope()
+    grouped = grouping(select, listed, rows.knows, lambda node: compile_expression(node, keys))
+    scope = _Place(rows, planning, inner, "this place", grouped).scope()
+    raw = [compile_expression(i.node, scope) for i in listed]
+    values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
+    where, having = select.args.get("where"), select.args.get("having")
+    query = nodes.Select(
+        items=tuple(duck.named(v.sql, f"c{i}") for i, v in enumerate(values)),
+        source=rows.sources[0].item if rows.sources else None,
+        joins=rows.joins,
+        where=None if where is None else compile_boolean(where.this, before.scope()).sql,
+        group=(grouped.clause or ()) if grouped is not None else (),
+        having=None if having is None else compile_boolean(having.this, scope).sql,
+    )
+    query = replace(query, order=tuple(ordering(select, listed, values, scope)))
+    query = limits(select, _distinct(select, query, listed, values, scope), scope)
+    most, is_single = _bounds(select, rows, grouped, scope, planning)
+    unique = OF_ONE_ROW if is_single else _unique(listed, rows, grouped)
+    if unique is None and query.distinct:
+        unique = of_distinct(len(values))
+    further = _further([item.node.unnest() for item in listed], rows, grouped)
+    chosen = _is_chosen(select, listed, rows)
+    columns = tuple(
+        _column(n, i, v, r, rows, chosen=chosen)
+        for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
+    )
+    planning.selected |= any(c.accuracy is not None and c.accuracy.half is not None for c in columns)
+    return Open(
+        query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found)
+    )  # fmt: skip
+
+
+def _bounds(
+    select: exp.Select, rows: OpenRows, grouped: Grouping | None, scope: Scope, planning: Planning
+) -> tuple[int, bool]:
+    """The most rows, and whether there is one at most."""
+    limit = select.args.get("limit")
+    if (grouped is not None and grouped.clause is None) or has_one_row(select) or not rows.sources:
+        return 1, True
+    sets = 2 ** min(len(grouped.keys), 6) if grouped is not None and grouped.has_sets else 1
+    most = rows.rows
+    if grouped is not None:
+        keys = [rows.find(k) if type(k) is exp.Column else None for k in grouped.keys]
+        most = size_of_groups(rows.sources, keys, most, planning)
+    most *= sets
+    return (most if limit is None else min(most, row_number(limit, scope))), False
+
+
+def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) -> Unique:
+    written = [item.node.unnest() for item in listed]
+    if grouped is not None:
+        return None if grouped.has_sets else of_groups(grouped.keys, written)
+    return _of_one(rows, written, rows.sources[0].unique) if len(rows.sources) == 1 else None
+
+
+def _of_one(rows: OpenRows, written: Sequence[exp.Expr], unique: Unique) -> Unique:
+    """What is unique in the only entry of FROM, where it is written here."""
+    shown = [rows.find(n) if type(n) is exp.Column else None for n in written]
+    return of_rows(unique, rows.sources[0].columns, shown)
+
+
+def _further(written: Sequence[exp.Expr], rows: OpenRows, grouped: Grouping | None) -> Unique:
+    """What a window numbers here, or in the only entry of FROM."""
+    only = rows.sources[0] if grouped is None and len(rows.sources) == 1 else None
+
+    def are_unique(told: Sequence[exp.Expr]) -> bool:
+        if grouped is not None:
+            return not grouped.has_sets and all(key in told for key in grouped.keys)
+        return only is not None and _of_one(rows, told, only.unique) is not None
+
+    def place_of(part: exp.Expr) -> int | None:
+        column = rows.find(part) if type(part) is exp.Column else None
+        for place, node in enumerate(written):
+            is_named = column is not None and type(node) is exp.Column and rows.find(node) is column
+            if is_named or node == part:
+                return place
+        return None
+
+    found = numbered(written, place_of, are_unique)
+    return _of_one(rows, written, only.further) if found is None and only is not None else found
+
+
+def _is_chosen(select: exp.Select, listed: Sequence[Item], rows: OpenRows) -> bool:
+    """Whether released values may decide which rows there are, or which are in one group."""
+    noisy = {c.name for source in rows.sources for c in source.columns if c.accuracy is not None}
+    is_cut = select.args.get("limit") is not None or select.args.get("offset") is not None
+    names = ("where", "group", "having", "joins", *(("order",) if is_cut else ()))
+    parts = [part for name in names for part in _parts(select.args.get(name))]
+    parts += [item.node for item in listed] if select.args.get("distinct") or is_cut else []
+    is_natural = any(type(part) is exp.Join and part.args.get("method") for part in parts)
+    return (is_natural and bool(noisy)) or any(
+        n.name in noisy for part in parts for n in part.find_all(exp.Column, exp.Identifier)
+    )
+
+
+def _parts(clause: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
+    return clause if isinstance(clause, list) else [clause] if clause is not None else []
+
+
+def _noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
+    """The errors of the columns of released values in an expression."""
+    found = [rows.find(n) for n in node.find_all(exp.Column)]
+    return [c.accuracy for c in found if c is not None and c.accuracy is not None]
+
+
+def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows, *, chosen: bool) -> OpenColumn:
+    """A released count stays a count where it is passed on as it is."""
+    held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
+    literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
+    node = item.node.unnest()
+    most = copies(node, held, rows.find)
+    if type(node) is exp.Column:
+        origin = rows.find(node)
+        if origin is not None:
+            accuracy = origin.accuracy
+            if accuracy is not None and chosen:
+                accuracy = replace(accuracy, chosen=True)
+            return OpenColumn(
+                item.name,
+                held,
+                origin.floor,
+                origin.error,
+                ceiling=origin.ceiling,
+                accuracy=accuracy,
+                copies=most,
+            )
+    accuracy = _accuracy(node, rows, chosen=chosen)
+    return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most)
+
+
+def _accuracy(node: exp.Expr, rows: OpenRows, *, chosen: bool) -> Accuracy | None:
+    """The least, the largest and the mean of values are as far off as the farthest of them; else nothing is proved.
+
+    Nor is it where noise chose the rows: without it the least of others might be meant.
+    """
+    noisy = _noisy(node, rows)
+    if not noisy:
+        return None
+    is_within = type(node) in (exp.Min, exp.Max, exp.Avg) and type(node.this.unnest()) is exp.Column
+    return noisy[0] if is_within and not chosen and not noisy[0].chosen else Accuracy(words=UNKNOWN_ERROR)
+
+
+def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:
+    return settle(value, TEXT, scope, node) if value.type is UNKNOWN else value
+
+
+def _normal(select: exp.Select, rows: OpenRows) -> tuple[tuple[Item, ...], exp.Select]:
+    """The SELECT list without stars, and a copy of the SELECT in which one column is written one way.
+
+    A bare name in ORDER BY is a column of the SELECT list first.
+    """
+    copy = select.copy()
+    names = {item.name for item in items(select)}
+    order = copy.args.get("order")
+    kept = [
+        e for e in (order.expressions if order is not None else ())
+        if type(e.this) is exp.Column and not e.this.table and e.this.name in names
+    ]  # fmt: skip
+    bare = [(e, e.this.copy()) for e in kept]
+    rows.normal(copy)
+    for entry, name in bare:
+        entry.set("this", name)
+    named = items(select)
+    listed: list[Item] = []
+    for item, normal in zip(named, items(copy), strict=True):
+        if is_star(item.node):
+            listed += _star(item.node, rows)
+        else:
+            listed.append(Item(normal.node, item.name))
+    return tuple(listed), copy
+
+
+def _star(node: exp.Expr, rows: OpenRows) -> list[Item]:
+    table = node.table if isinstance(node, exp.Column) else ""
+    if table and all(s.alias != table for s in rows.sources):
+        raise UndefinedTable(f'missing FROM-clause entry for table "{table}"', position=position(node))
+    if not rows.sources:
+        raise SyntaxRefused("SELECT * with no tables specified is not valid", position=position(node))
+    return [Item(written, column.name) for written, column in rows.listed(table)]
+
+
+def _distinct(
+    select: exp.Select, query: nodes.Select, listed: Sequence[Item], values: Sequence[Typed], scope: Scope
+) -> nodes.Select:
+    distinct = select.args.get("distinct")
+    if distinct is None:
+        return query
+    on = distinct.args.get("on")
+    if on is None:
+        shown = {v.sql for v in values}
+        if any(e.value not in shown for e in query.order):
+            raise SyntaxRefused(
+                "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                position=position(select),
+            )
+        return replace(query, distinct=True)
+    keys = exp.Select(
+        expressions=[], order=exp.Order(expressions=[exp.Ordered(this=e) for e in on.expressions])
+    )
+    chosen = [e.value for e in ordering(keys, listed, values, scope)]
+    if query.order and {e.value for e in query.order[: len(chosen)]} != set(chosen):
+        raise SyntaxRefused(
+            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions", position=position(on)
+        )
+    return replace(query, distinct_on=tuple(chosen))

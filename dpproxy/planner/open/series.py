@@ -1,0 +1,148 @@
+"""generate_series after FROM: a public relation of whole numbers, or of moments, whose values are written out."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from itertools import islice
+
+from sqlglot import exp
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis import dates, duck, instants
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.intervals import read_interval
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import Typed, number
+from dpproxy.planner.open.relations import Open, OpenColumn
+from dpproxy.planner.planning import Planning
+from dpproxy.values.errors import InvalidParameter, TooComplex, UndefinedColumn, Unsupported
+from dpproxy.values.pgtypes import DATE, INT4, INT8, TIMESTAMP
+from dpproxy.wire.intervals import Interval
+
+NAME = "generate_series"
+MOST = 5_000
+"""The most values."""
+
+
+def write_series(tree: exp.Expr) -> exp.Expr:
+    """The tree, with calls of generate_series after FROM as subqueries, in place."""
+    for table in [t for t in tree.find_all(exp.Table) if type(t.this) is exp.ExplodingGenerateSeries]:
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(NAME))
+        made = exp.Subquery(this=table.this, alias=alias, joins=table.args.get("joins"))
+        made.meta.update(table.meta)
+        table.replace(made)
+    return tree
+
+
+def open_series(node: exp.ExplodingGenerateSeries, alias: str, planning: Planning) -> Open:
+    """The values as a relation of one column, which has the name of the alias. Raises a ``Refusal``."""
+    scope = Scope(Level.RELEASED, _no_column, planning.parameters)
+    start = compile_expression(node.args["start"], scope)
+    end = settle(compile_expression(node.args["end"], scope), start.type, scope, node)
+    start = settle(start, end.type, scope, node)
+    if not (start.is_number or start.is_moment or instants.is_instant(start)):
+        raise Unsupported("generate_series takes whole numbers, dates or timestamps", position=position(node))
+    if start.type.oid == DATE.oid:
+        start, end = (instants.to_instant(v, scope.parameters.zone, node, scope) for v in (start, end))
+    is_open = any(v.parameter is not None and not v.is_constant for v in (start, end))
+    if not is_open and not (start.is_constant and end.is_constant):
+        raise Unsupported(
+            "generate_series takes constants",
+            hint="Write its ends as numbers, dates, or now() and intervals: generate_series(current_date - 7, "
+            "current_date, interval '1 day').",
+            position=position(node),
+        )
+    makes = _numbers if start.is_number else _moments
+    values = (
+        []
+        if is_open or start.is_null or end.is_null
+        else list(islice(makes(node, start, end, scope), MOST + 1))
+    )
+    if len(values) > MOST:
+        raise TooComplex(f"a series of more than {MOST} values", position=position(node))
+    shape = replace(
+        values[0] if values else start, is_constant=False, constant=None, parameter=None, nullable=False
+    )
+    if values:
+        ends = values[0], values[-1]
+        shape = replace(
+            shape,
+            low=min(v.low for v in ends) if start.is_number else None,  # type: ignore[type-var]
+            high=max(v.high for v in ends) if start.is_number else None,  # type: ignore[type-var]
+            first=None if start.is_number else min(v.first for v in ends),  # type: ignore[type-var]
+            last=None if start.is_number else max(v.last for v in ends),  # type: ignore[type-var]
+        )
+    return _relation(values or [start], shape, alias, planning, is_empty=not values)
+
+
+def _relation(values: list[Typed], shape: Typed, alias: str, planning: Planning, *, is_empty: bool) -> Open:
+    name = nodes.Bare(planning.reserve("q"))
+    source = nodes.Values(tuple((v.sql,) for v in values), name, ("c0",))
+    query = nodes.Select((duck.column("c0", str(name)),), source, where=nodes.FALSE if is_empty else None)
+    column = OpenColumn(alias or NAME, replace(shape, sql=duck.column("c0")))
+    return Open(
+        query, (column,), released=False, rows=len(values), empty=is_empty, single=len(values) == 1,
+        unique=frozenset({0}),
+    )  # fmt: skip
+
+
+def _numbers(node: exp.ExplodingGenerateSeries, start: Typed, end: Typed, scope: Scope) -> Iterator[Typed]:
+    given = node.args.get("step")
+    step = number(1) if given is None else settle(compile_expression(given, scope), INT4, scope, node)  # type: ignore[arg-type]
+    kinds = {v.type.oid for v in (start, end, step)}
+    if not kinds <= {INT4.oid, INT8.oid} or not isinstance(step.constant, int):
+        raise Unsupported("generate_series takes whole numbers here", position=position(node))
+    kind = INT8 if INT8.oid in kinds else INT4
+    first, last, by = (int(v.constant) for v in (start, end, step))  # type: ignore[arg-type]
+    if by == 0:
+        raise InvalidParameter("step size cannot equal zero", position=position(node))
+    for value in range(first, last + (1 if by > 0 else -1), by):
+        yield replace(number(value), type=kind)  # type: ignore[arg-type]
+
+
+def _moments(node: exp.ExplodingGenerateSeries, start: Typed, end: Typed, scope: Scope) -> Iterator[Typed]:
+    by = _interval(node)
+    move: Callable[[exp.Expr, Typed, Interval, Scope], Typed] = (
+        dates.moved_by if start.type.oid == TIMESTAMP.oid else instants.add_interval
+    )
+    is_forward = _moment(move(node, start, by, scope)) > _moment(start)
+    if _moment(move(node, start, by, scope)) == _moment(start):
+        raise InvalidParameter("step size cannot equal zero", position=position(node))
+    value = start
+    while (_moment(value) <= _moment(end)) if is_forward else (_moment(value) >= _moment(end)):
+        yield value
+        value = move(node, value, by, scope)
+
+
+def _interval(node: exp.ExplodingGenerateSeries) -> Interval:
+    """The step, with or without the name of its type."""
+    step = node.args.get("step")
+    inner = step.this if isinstance(step, exp.Cast) else step
+    if isinstance(inner, exp.Literal) and inner.is_string:
+        inner = exp.Interval(this=inner.copy())
+    if not isinstance(inner, exp.Interval):
+        raise Unsupported(
+            "generate_series of moments takes an interval",
+            hint="generate_series(a, b, interval '1 day')",
+            position=position(node),
+        )
+    return read_interval(inner)
+
+
+def _moment(value: Typed) -> datetime:
+    """The constant, by which values are compared."""
+    if not isinstance(value.constant, datetime):
+        raise Unsupported("generate_series takes finite moments")
+    return value.constant
+
+
+def _no_column(node: exp.Expr) -> Typed | None:
+    if type(node) is exp.Column:
+        raise UndefinedColumn(
+            f'column "{node.name}" does not exist',
+            hint="The ends of a series are constants.",
+            position=position(node),
+        )
+    return None

@@ -1,0 +1,143 @@
+"""What was released in an earlier stage of a statement, as a public relation beside protected rows.
+
+How many rows it has at most, and which columns tell them apart, follows from the plan; its values are known once it is
+released, and the next exact stage has a parameter for each. Rows that it does not have are left out by their number.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.typed import Typed, as_double
+from dpproxy.planner.open.place import placed
+from dpproxy.planner.open.relations import Open, OpenColumn
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.rows.fields import Computed, no_keys
+from dpproxy.planner.rows.relation import Scan, Stage
+from dpproxy.planner.unique import is_whole, of_values
+from dpproxy.values.errors import TooComplex, Unsupported
+from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, Column
+
+MOST_VALUES = 1_000
+"""Released values that one relation hands on."""
+NOISY = "what an earlier stage released has noise of its own, which decides which rows count"
+_NAME = nodes.Bare("s")
+
+
+def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) -> Scan:
+    """A released relation as an item of FROM.
+
+    Errors: ``TooComplex`` for many values, ``Unsupported`` for those of other types.
+    """
+    width = len(relation.columns)
+    if relation.rows * width > MOST_VALUES:
+        size = relation.rows * width
+        raise TooComplex(
+            f"the released relation may have {size} values, more than the {MOST_VALUES} that a next stage takes",
+            hint="End the subquery with LIMIT, or group by fewer or coarser columns in it.",
+            position=at,
+        )
+    names = [planning.reserve(c.name) for c in relation.columns]
+    fields, shown = [], []
+    for place, (column, name) in enumerate(zip(relation.columns, names, strict=True)):
+        typed, to = _held(column, name, at, is_whole=is_whole(relation, place))
+        shown.append(duck.named(duck.cast(duck.column(f"v{place}"), to), name))
+        fields.append(
+            Computed(column.name, Column(name, typed.type, not_null=False), typed, no_keys(column.name))
+        )
+    cells = [duck.column(f"c{i}", _NAME) for i in range(width)]
+    parameters = [
+        tuple(_parameter(relation, cell, row, cells, planning) for cell in range(width))
+        for row in range(relation.rows)
+    ]
+    count = nodes.Select((duck.call("count", nodes.Star()),), nodes.Subquery(relation.query, _NAME))
+    has = nodes.Parameter(planning.take(placed(count, planning)))
+    stage = Stage(
+        relation.query, tuple(names), relation.rows, frozenset(names[i] for i in of_values(relation))
+    )
+    planning.stages.append(stage)
+    planning.cuts += [NOISY] if NOISY not in planning.cuts else []
+    return Scan(
+        alias,
+        nodes.Subquery(_values(parameters, has, shown, planning), planning.reserve("t")),
+        tuple(fields),
+        alias,
+        content=tuple(duck.column(n) for n in names),
+        held=True,
+        stage=stage,
+    )
+
+
+def _values(
+    rows: Sequence[tuple[nodes.Expr, ...]], has: nodes.Expr, shown: Sequence[nodes.Expr], planning: Planning
+) -> nodes.Select:
+    width = len(shown)
+    columns = ("o", *(f"v{i}" for i in range(width)))
+    tuples = tuple((duck.integer(number), *row) for number, row in enumerate(rows))
+    source = nodes.Values(
+        tuples or ((duck.integer(0), *[nodes.Null()] * width),), nodes.Bare(planning.reserve("q")), columns
+    )
+    limit = nodes.Binary("<", duck.column("o"), duck.cast(has, "BIGINT"))
+    return nodes.Select(tuple(shown), source, where=limit if tuples else nodes.FALSE)
+
+
+def _parameter(
+    relation: Open, place: int, row: int, cells: Sequence[nodes.Expr], planning: Planning
+) -> nodes.Expr:
+    """One value, in an order of all columns: NULL where there is no such row."""
+    held = replace(relation.columns[place].typed, sql=cells[place])
+    value = as_double(held) if held.is_number and not is_whole(relation, place) else cells[place]
+    one = nodes.Select(
+        (value,), nodes.Subquery(relation.query, _NAME), order=tuple(map(nodes.Ordered, cells)), limit=duck.integer(1),
+        offset=duck.integer(row),
+    )  # fmt: skip
+    return nodes.Parameter(planning.take(placed(nodes.Select((nodes.Scalar(one),)), planning)))
+
+
+def _held(column: OpenColumn, name: str, at: int | None, *, is_whole: bool) -> tuple[Typed, str]:
+    """The value in the next stage, and the engine's type of its parameter."""
+    typed, held = column.typed, duck.column(name)
+    if is_whole:
+        return Typed(held, typed.type), "BIGINT"
+    if typed.is_number:
+        kind = FLOAT8 if typed.scale is None else typed.type
+        return Typed(held, kind, None), "DOUBLE"
+    if typed.type.oid in TEXTS:
+        return Typed(held, typed.type, longest=typed.longest), "VARCHAR"
+    if typed.type.oid in (DATE.oid, TIMESTAMP.oid):
+        return Typed(held, typed.type, first=typed.first, last=typed.last), typed.type.name.upper()
+    raise Unsupported(
+        f"a released column of type {typed.type.shown} is not handed to a next stage",
+        hint="Leave it out of the subquery.",
+        position=at,
+    )
+
+
+def chosen(
+    key: Sequence[nodes.Expr], conditions: Sequence[nodes.Expr], planning: Planning
+) -> nodes.Query | None:
+    """The released values that every row has one of in a key; None where no condition says so.
+
+    ``key`` are the forms in which the key is read.
+    """
+    own = {duck.text(form) for form in key}
+    held = {name: (stage, place) for stage in planning.stages for place, name in enumerate(stage.names)}
+    for condition in _equalities(conditions):
+        for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
+            if type(other) is nodes.Column and other.name in held and duck.text(one) in own:
+                stage, place = held[other.name]
+                return nodes.Select((duck.column(f"c{place}", _NAME),), nodes.Subquery(stage.query, _NAME))
+    return None
+
+
+def _equalities(conditions: Sequence[nodes.Expr]) -> Iterator[nodes.Binary]:
+    """What holds of every row, or of one row of the subquery of an EXISTS that does."""
+    for condition in map(duck.bare, conditions):
+        if isinstance(condition, nodes.Binary) and condition.operator == "=":
+            yield condition
+        elif isinstance(condition, nodes.And):
+            yield from _equalities(condition.conditions)
+        elif isinstance(condition, nodes.Exists) and isinstance(condition.query, nodes.Select):
+            where = condition.query.where
+            yield from () if where is None else _equalities([where])

@@ -1,0 +1,105 @@
+"""Subqueries inside expressions where nothing is private any more: single values, IN and EXISTS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import compare
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed, boolean
+from dpproxy.planner.open.from_items import Around
+from dpproxy.planner.open.relations import Open
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.rows.sources import Env
+from dpproxy.values.errors import (
+    Refusal,
+    SyntaxRefused,
+    UndefinedColumn,
+    UndefinedTable,
+    UnitLost,
+    Unsupported,
+)
+
+_GROUPED = "Group it by what it compares, and join that with LEFT JOIN."
+_AGGREGATE = "Release it first: with GROUP BY and HAVING inside IN, or as a count that is compared."
+
+
+@dataclass(frozen=True, slots=True)
+class Subqueries:
+    """Compiles subqueries; each sees the columns around it."""
+
+    planning: Planning
+    env: Env
+    around: Around
+
+    def compiled(self, node: exp.Expr, scope: Callable[[], Scope]) -> Typed | None:
+        """The value of a subquery, None for other nodes. Raises a ``Refusal``."""
+        match node:
+            case exp.Exists():
+                return boolean(nodes.Exists(self._planned(node.this, node).query), nullable=False)
+            case exp.In() if node.args.get("query") is not None:
+                return self._in(node, scope())
+            case exp.Subquery():
+                return self._single(node)
+            case _:
+                return None
+
+    def _planned(self, query: exp.Expr, node: exp.Expr) -> Open:
+        inside = replace(self.env, outer=None, around=self.around)
+        try:
+            relation = self.env.plan(query, "", self.planning, inside)
+        except (UndefinedTable, UndefinedColumn):
+            if not any(self._is_around(c) for c in query.find_all(exp.Column)):
+                raise
+            raise Unsupported(
+                "a subquery over protected rows does not see the row around it here",
+                hint=_GROUPED,
+                position=position(node),
+            ) from None
+        if not isinstance(relation, Open):
+            raise UnitLost(
+                "a subquery over protected rows is not answered beside what was released",
+                hint=_AGGREGATE,
+                position=position(node),
+            )
+        return relation
+
+    def _is_around(self, column: exp.Column) -> bool:
+        try:
+            self.around(column)
+        except Refusal:
+            return False
+        return True
+
+    def _single(self, node: exp.Subquery) -> Typed:
+        relation = self._planned(node.this, node)
+        if len(relation.columns) != 1:
+            raise SyntaxRefused("subquery must return only one column", position=position(node))
+        typed = relation.columns[0].typed
+        return replace(
+            typed, sql=nodes.Scalar(relation.query), nullable=True, is_constant=False, presence=None
+        )
+
+    def _in(self, node: exp.In, scope: Scope) -> Typed:
+        if isinstance(node.this.unnest(), exp.Tuple):
+            raise Unsupported(
+                "IN compares one value here",
+                hint="Write EXISTS (SELECT 1 FROM t WHERE t.a = x AND t.b = y).",
+                position=position(node),
+            )
+        relation = self._planned(node.args["query"].this, node)
+        if len(relation.columns) != 1:
+            raise SyntaxRefused("subquery has too many columns", position=position(node))
+        name = self.planning.reserve("q")
+        column = replace(relation.columns[0].typed, sql=duck.column("c0", name), presence=None)
+        value = compile_expression(node.this, scope)
+        test = duck.bare(compare(node, exp.EQ, value, column, scope).sql)
+        if not isinstance(test, nodes.Binary):
+            raise AssertionError("a comparison has two sides")  # noqa: TRY004 - a fault of ours
+        listed = nodes.Select((test.right,), nodes.Subquery(relation.query, nodes.Bare(name)))
+        return boolean(nodes.InQuery(test.left, listed), nullable=True)

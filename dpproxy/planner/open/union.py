@@ -1,0 +1,138 @@
+"""Set operations over open relations, and ORDER BY, LIMIT and OFFSET of a query as a whole."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import unify
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.planner.answer import limits, ordinal, row_number
+from dpproxy.planner.open.relations import Open, OpenColumn, farther
+from dpproxy.planner.open.row_numbers import tagged
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
+from dpproxy.planner.unique import of_copies, of_distinct
+from dpproxy.values.errors import SyntaxRefused, UndefinedColumn, Unsupported
+
+
+def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Planning) -> Open:
+    """UNION, INTERSECT and EXCEPT of open relations. Raises 42601, 42804."""
+    if len(left.columns) != len(right.columns):
+        raise SyntaxRefused(
+            f"each {type(query).__name__.upper()} query must have the same number of columns",
+            position=position(query.expression),
+        )
+    scope = _scope(planning)
+    first: list[nodes.Expr] = []
+    second: list[nodes.Expr] = []
+    columns: list[OpenColumn] = []
+    for a, b in zip(left.columns, right.columns, strict=True):
+        forms, shape = unify(query, [a.literal or a.typed, b.literal or b.typed], scope)
+        held = duck.column(f"c{len(columns)}")
+        shown = replace(_plain(shape), sql=held)
+        accuracy = farther(a.accuracy, b.accuracy)
+        if accuracy is not None and (query.args.get("distinct") or type(query) is not exp.Union):
+            accuracy = replace(accuracy, chosen=True)
+        columns.append(
+            OpenColumn(
+                a.name,
+                shown,
+                _floor(a, b),
+                a.error,
+                ceiling=_ceiling(a, b),
+                accuracy=accuracy,
+                copies=max(a.copies, b.copies),
+            )
+        )
+        first.append(forms[0])
+        second.append(forms[1])
+    distinct = bool(query.args.get("distinct"))
+    word = f"{type(query).__name__.upper()}{'' if distinct else ' ALL'}"
+    combined = nodes.Combined(word, _side(left, first), _side(right, second))
+    is_union = type(query) is exp.Union
+    rows = left.rows + right.rows if is_union else left.rows
+    changed = [
+        at
+        for at, (column, form) in enumerate(zip(left.columns, first, strict=True))
+        if form != column.typed.sql
+    ]
+    unique = of_distinct(len(columns)) if distinct else None if is_union else of_copies(left.unique, changed)
+    further = tagged(query, left, right) if is_union and not distinct else None
+    released = left.released or right.released
+    empty = left.empty and (right.empty or not is_union)
+    declared = released and all(side.declared or not side.released for side in (left, right))
+    found = Open(
+        combined, tuple(columns), released, rows, empty, unique=unique, further=further, declared=declared
+    )
+    return arranged(query, found, planning)
+
+
+def _scope(planning: Planning) -> Scope:
+    return Scope(Level.RELEASED, lambda _: None, planning.parameters)
+
+
+def _plain(shape: Typed) -> Typed:
+    return replace(shape, is_constant=False, constant=None, presence=None, is_unit=False)
+
+
+def _floor(a: OpenColumn, b: OpenColumn) -> int | None:
+    """0 where one side is a released count and the other cannot be negative."""
+    kept = all(c.floor == 0 or (c.typed.low is not None and c.typed.low >= 0) for c in (a, b))
+    return 0 if kept and 0 in (a.floor, b.floor) else None
+
+
+def _ceiling(a: OpenColumn, b: OpenColumn) -> int | None:
+    """The larger one, where both sides have one."""
+    return None if a.ceiling is None or b.ceiling is None else max(a.ceiling, b.ceiling)
+
+
+def _side(relation: Open, forms: Sequence[nodes.Expr]) -> nodes.Select:
+    items = tuple(duck.named(form, f"c{i}") for i, form in enumerate(forms))
+    return nodes.Select(items, nodes.Subquery(relation.query, nodes.Bare("side")))
+
+
+def arranged(node: exp.Expr, found: Open, planning: Planning) -> Open:
+    """The relation under the ORDER BY, LIMIT and OFFSET that stand behind it. Raises 0A000, 42703, 42601."""
+    if not any(node.args.get(a) is not None for a in ("order", "limit", "offset")):
+        return found
+    names = [duck.column(f"c{i}", "whole") for i in range(len(found.columns))]
+    order, scope = node.args.get("order"), _scope(planning)
+    query = nodes.Select(
+        tuple(duck.named(n, f"c{i}") for i, n in enumerate(names)),
+        nodes.Subquery(found.query, nodes.Bare("whole")),
+        order=tuple(_entry(e, found, names) for e in (order.expressions if order is not None else ())),
+    )
+    limit = node.args.get("limit")
+    rows = found.rows if limit is None else min(found.rows, row_number(limit, scope))
+    return replace(
+        found,
+        query=limits(node, query, scope),
+        rows=rows,
+        empty=found.empty or has_no_rows(node),
+        single=found.single or has_one_row(node),
+    )
+
+
+def _entry(entry: exp.Ordered, found: Open, names: Sequence[nodes.Column]) -> nodes.Ordered:
+    node = entry.this.unnest()
+    place = None
+    if isinstance(node, exp.Literal) and not node.is_string:
+        place = ordinal(node, len(names), "ORDER BY")
+    elif type(node) is exp.Column and not node.table:
+        place = next((i for i, c in enumerate(found.columns) if c.name == node.name), None)
+        if place is None:
+            raise UndefinedColumn(f'column "{node.name}" does not exist', position=position(node))
+    if place is None:
+        raise Unsupported(
+            "ORDER BY of a set operation takes names of its columns, not expressions",
+            hint="Put the set operation into FROM, and ORDER BY around it.",
+            position=position(node),
+        )
+    return nodes.Ordered(
+        names[place], descending=bool(entry.args.get("desc")), nulls_first=bool(entry.args.get("nulls_first"))
+    )

@@ -1,0 +1,286 @@
+"""How far what is written over released values may be off: sums, differences, products, quotients, rounding.
+
+Sums of calls with weights and quotients of these are blocks, bounded by the law of one draw (``forms``). The blocks
+and the other aggregate calls of an expression are within their bounds together (union bound). Each rule below takes
+operands that are within their distances to a distance of the result, so that by induction the expression is within
+its own of the value that it has before noise, with the probability with which blocks and calls are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+
+from sqlglot import exp
+
+from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.order import OrderStatistic
+from dpproxy.aggregates.posterior import Posterior
+from dpproxy.aggregates.prior import Refined
+from dpproxy.aggregates.sum import Sum
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.typed import as_double
+from dpproxy.planner.release.linear_forms import Block, block
+from dpproxy.planner.release.scope import Call, ReleasedScope
+from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
+from udfs.mechanisms.averaged import widest
+
+Distance = float | nodes.Expr
+"""The same for all rows, or a DOUBLE of each row: NULL where none is proved."""
+MOST_FACTORS = 8
+"""Products and quotients in an expression: each writes its operands once more."""
+_MOST_PLACES = 30
+_NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
+
+
+def calls_in(node: exp.Expr, calls: Mapping[exp.Expr, object]) -> list[exp.Expr]:
+    """The different aggregate calls of an expression."""
+    return list(dict.fromkeys(n for n in node.walk(prune=lambda n: n in calls) if n in calls))
+
+
+def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Distance | None:
+    """How far the value may be from that before noise, with at least this probability.
+
+    None where the expression has a part that no rule is for.
+    """
+    calls = scope.calls
+    if not calls_in(node, calls) or sum(1 for _ in node.find_all(exp.Mul, exp.Div)) > MOST_FACTORS:
+        return None
+    own, blocks = _uses(node, scope, confidence)
+    return _Distances(scope, 1 - (1 - confidence) / own, blocks).of(node)
+
+
+def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[int, Mapping[exp.Expr, Block]]:
+    """How many bounds an expression takes: of its blocks, its other calls, and those of other rows in windows."""
+    calls, blocks = scope.calls, dict[exp.Expr, Block]()
+    alone, windows = set[exp.Expr](), set[exp.Expr]()
+
+    def is_end(one: exp.Expr) -> bool:
+        if one in calls:
+            alone.add(one)
+        elif type(one) is exp.Window:
+            windows.add(one)
+        elif (
+            calls_in(one, calls)
+            and (found := block(one, scope, confidence, partial(_step, scope))) is not None
+        ):
+            blocks[one] = found
+        return one in calls or one in windows or one in blocks
+
+    for _ in node.walk(prune=is_end):
+        pass
+    return len(blocks) + len(alone) + sum(len(calls_in(n, calls)) for n in windows), blocks
+
+
+def _step(scope: ReleasedScope, node: exp.Expr) -> float | None:
+    """The most that a cast between numbers or rounding adds to a distance: each value moves by half a step."""
+    if type(node) is exp.Round:
+        digits = node.args.get("decimals")
+        places = 0 if digits is None else compile_expression(digits, scope.scope()).constant
+        known = isinstance(places, int | Fraction) and -_MOST_PLACES <= places <= _MOST_PLACES
+        return 10.0 ** -int(places) if known else None  # type: ignore[arg-type]
+    kind = compile_expression(node, scope.scope()).type
+    if kind.oid not in _NUMBERS:
+        return None
+    scale = 0 if kind.oid in INTEGERS else kind.scale if kind.oid == NUMERIC.oid else None
+    return 0.0 if scale is None else 10.0**-scale
+
+
+def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.Interval | None:
+    """Ends (DOUBLE) that hold the value before noise with at least this probability; None where no rule is for it."""
+    call = scope.calls.get(node)
+    if call is not None and not isinstance(call.aggregate, Refined | OrderStatistic):
+        return call.aggregate.interval(call.columns, call.noise, confidence)
+    found = distance(node, scope, confidence)
+    if found is None:
+        return None
+    middle, reach = as_double(compile_expression(node, scope.scope())), _sql(found)
+    return f.minus(middle, reach), f.plus(middle, reach)
+
+
+class _Distances:
+    """The rules; ``confidence`` is that of each block and of each other call."""
+
+    def __init__(self, scope: ReleasedScope, confidence: Fraction, blocks: Mapping[exp.Expr, Block]) -> None:
+        self._scope = scope
+        self._confidence = confidence
+        self._blocks = blocks
+
+    def of(self, node: exp.Expr) -> Distance | None:
+        """The distance of an expression, None where it has no rule."""
+        call = self._scope.calls.get(node)
+        if call is not None:
+            return self._call(call)
+        if node in self._blocks:
+            return self._blocks[node].distance(self._scope, self._confidence)
+        rule = _RULES.get(type(node))
+        if rule is not None:
+            return rule(self, node)
+        return None if calls_in(node, self._scope.calls) else 0.0
+
+    def _call(self, call: Call) -> Distance | None:
+        if isinstance(call.aggregate, Posterior):
+            return None  # its interval is the draw's, around which it need not be
+        if isinstance(call.aggregate, Average):
+            return call.aggregate.distance(call.columns, call.noise, self._confidence)
+        return call.aggregate.error(call.noise, self._confidence).half_width
+
+    def _size(self, node: exp.Expr) -> Distance | None:
+        """The absolute value of a number."""
+        typed = compile_expression(node, self._scope.scope())
+        if typed.type.oid not in _NUMBERS:
+            return None
+        if isinstance(typed.constant, int | Fraction):
+            return abs(float(typed.constant))
+        return f.size(as_double(typed))
+
+    def inner(self, node: exp.Expr) -> Distance | None:
+        """Parentheses, a change of sign, and what is without one."""
+        return self.of(node.this)
+
+    def sum(self, node: exp.Expr) -> Distance | None:
+        """Of a sum or a difference: both."""
+        left, right = self.of(node.this), self.of(node.expression)
+        return None if left is None or right is None else _plus(left, right)
+
+    def product(self, node: exp.Expr) -> Distance | None:
+        """|a b - a' b'| <= |a| db + |b| da + da db."""
+        left, right = self.of(node.this), self.of(node.expression)
+        a, b = self._size(node.this), self._size(node.expression)
+        if left is None or right is None or a is None or b is None:
+            return None
+        return _plus(_plus(_times(a, right), _times(b, left)), _times(left, right))
+
+    def quotient(self, node: exp.Expr) -> Distance | None:
+        """|a/b - a'/b'| <= (da + |a/b| db) / |b'|, and |b'| >= |b| - db; none where that may be zero.
+
+        For a'/b' - a/b = (b (a' - a) - a (b' - b)) / (b b'). A quotient of whole numbers drops what is behind the
+        point, which moves each of both by less than 1.
+        """
+        left, right = self.of(node.this), self.of(node.expression)
+        a, b = self._size(node.this), self._size(node.expression)
+        if left is None or right is None or a is None or b is None:
+            return None
+        found: Distance
+        if right == 0.0:
+            found = _over(left, b)
+        else:
+            above = _plus(left, _times(_over(a, b), right))
+            found = _over(above, f.minus(_sql(b), _sql(right)))
+        whole = compile_expression(node, self._scope.scope()).type.oid in INTEGERS
+        return _plus(found, 1.0) if whole else found
+
+    def rounded(self, node: exp.Expr) -> Distance | None:
+        """Of what is rounded or cast to a number, and what that adds."""
+        found, step = self.of(node.this), _step(self._scope, node)
+        return None if found is None or step is None else _plus(found, step)
+
+    def otherwise(self, node: exp.Expr) -> Distance | None:
+        """COALESCE(x, constants): x where it is there; not of a quotient, which is none where it divides by zero."""
+        if node.find(exp.Div) is not None or any(calls_in(n, self._scope.calls) for n in node.expressions):
+            return None
+        return self.of(node.this)
+
+    def farthest(self, node: exp.Expr) -> Distance | None:
+        """GREATEST and LEAST move by no more than the argument that moves most."""
+        return self._most([node.this, *node.expressions])
+
+    def case(self, node: exp.Expr) -> Distance | None:
+        """Of the branch that is taken: where no noise decides which, the same is taken before noise."""
+        branches = [branch.args["true"] for branch in node.args["ifs"]]
+        conditions = [node.this, *(branch.this for branch in node.args["ifs"])]
+        if any(calls_in(one, self._scope.calls) for one in conditions if one is not None):
+            return None
+        return self._most([*branches, *filter(None, (node.args.get("default"),))])
+
+    def _most(self, parts: Sequence[exp.Expr]) -> Distance | None:
+        """The largest of distances that are the same for all rows."""
+        found = [self.of(part) for part in parts]
+        known = [one for one in found if isinstance(one, float)]
+        return max(known) if len(known) == len(found) else None
+
+    def window(self, node: exp.Expr) -> Distance | None:
+        """Over groups in an order of keys: a value of another group, or a total or mean of one call."""
+        function, calls = node.this, self._scope.calls
+        behind = (
+            *node.args.get("partition_by", ()),
+            *filter(None, (node.args.get(n) for n in ("order", "spec"))),
+        )
+        if any(calls_in(part, calls) for part in behind):
+            return None
+        if type(function) in (exp.Sum, exp.Avg):
+            return self._total(node, function.this.unnest())
+        if type(function) not in (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue):
+            return None if calls_in(node, calls) else 0.0
+        others = [v for k, v in function.args.items() if k != "this" and isinstance(v, exp.Expr)]
+        found = self.of(function.this)
+        return found if isinstance(found, float) and not any(calls_in(n, calls) for n in others) else None
+
+    def _total(self, node: exp.Expr, added: exp.Expr) -> Distance | None:
+        """Of the sum or mean of a call over n groups, whose noises are independent.
+
+        None where released values decide which groups are added up, since these have chosen noise.
+        """
+        call = self._scope.calls.get(added)
+        if call is None or not isinstance(call.aggregate, Count | Sum) or len(call.noise.draws) != 1:
+            return None
+        sd = call.aggregate.error(call.noise, self._confidence).noise_sd
+        if not sd or self._scope.filtered:
+            return None
+        reach = widest(call.noise.draws[0], max(1, self._scope.groups), self._confidence)
+        counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
+        many = as_double(compile_expression(counted, self._scope.scope()))
+        total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))
+        return total if type(node.this) is exp.Sum else _over(total, many)
+
+    def unless(self, node: exp.Expr) -> Distance | None:
+        """NULLIF(x, constant): x, where there is one."""
+        return None if calls_in(node.expression, self._scope.calls) else self.of(node.this)
+
+
+def _sql(one: Distance) -> nodes.Expr:
+    return duck.double(one) if isinstance(one, float) else one
+
+
+def _plus(a: Distance, b: Distance) -> Distance:
+    if isinstance(a, float) and isinstance(b, float):
+        return a + b
+    if 0.0 in (a, b):
+        return b if a == 0.0 else a
+    return f.plus(_sql(a), _sql(b))
+
+
+def _times(a: Distance, b: Distance) -> Distance:
+    if isinstance(a, float) and isinstance(b, float):
+        return a * b
+    return 0.0 if 0.0 in (a, b) else f.times(_sql(a), _sql(b))
+
+
+def _over(a: Distance, b: Distance) -> Distance:
+    """NULL where the divisor is not above zero."""
+    if isinstance(a, float) and isinstance(b, float) and b > 0:
+        return a / b
+    above = nodes.Binary(">", _sql(b), duck.double(0.0))
+    return duck.case([(above, f.over(_sql(a), _sql(b)))], None)
+
+
+_RULES: dict[type[exp.Expr], Callable[[_Distances, exp.Expr], Distance | None]] = {
+    exp.Paren: _Distances.inner,
+    exp.Neg: _Distances.inner,
+    exp.Add: _Distances.sum,
+    exp.Sub: _Distances.sum,
+    exp.Mul: _Distances.product,
+    exp.Div: _Distances.quotient,
+    exp.Round: _Distances.rounded,
+    exp.Cast: _Distances.rounded,
+    exp.Coalesce: _Distances.otherwise,
+    exp.Nullif: _Distances.unless,
+    exp.Window: _Distances.window,
+    exp.Abs: _Distances.inner,
+    exp.Greatest: _Distances.farthest,
+    exp.Least: _Distances.farthest,
+    exp.Case: _Distances.case,
+}

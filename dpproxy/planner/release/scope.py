@@ -1,0 +1,155 @@
+"""The scope of released values: group keys, aggregates, and the dp functions over aggregates."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates.model import Aggregate, Noise
+from dpproxy.algebra import nodes
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.spoken import construct
+from dpproxy.analysis.typed import Typed, number
+from dpproxy.planner.open.subqueries import Subqueries
+from dpproxy.planner.open.windows import window
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.refusals import HINTS, asked_again, is_of_one_table
+from dpproxy.planner.rows.fields import Identifier
+from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.sources import Env
+from dpproxy.sql.quoting import identifier
+from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An aggregate call with its released measures, as columns of a released relation, and their error."""
+
+    aggregate: Aggregate
+    columns: tuple[nodes.Expr, ...]
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedScope:
+    """Resolves the parts of the SELECT list, HAVING and ORDER BY once the mechanism is chosen."""
+
+    keys: Mapping[exp.Expr, Typed]
+    """The group columns of the released relation; of a key that a grouping set leaves out, NULL."""
+    calls: Mapping[exp.Expr, Call]
+    groups: int
+    confidence: Fraction
+    rows: Rows
+    planning: Planning
+    present: frozenset[exp.Expr]
+    """The keys of this grouping set."""
+    env: Env
+    selected: bool = False
+    """Which groups are shown follows from released values, whatever the SELECT says."""
+    filtered: bool = False
+    """Released values decide which groups window functions see."""
+
+    def scope(self) -> Scope:
+        """The leaves for the expression compiler."""
+        return Scope(Level.RELEASED, self._leaf, self.planning.parameters)
+
+    def _leaf(self, node: exp.Expr) -> Typed | None:
+        if node in self.keys:
+            return self.keys[node]
+        call = self.calls.get(node)
+        if call is not None:
+            return call.aggregate.value(call.columns)
+        if type(node) is exp.Dot:
+            return self._dp_function(node)
+        if type(node) is exp.Grouping:
+            return self._grouping(node)
+        if type(node) is exp.Window:
+            return window(node, self.scope())
+        if isinstance(node, exp.AggFunc):
+            raise Unsupported(
+                f"{construct(node)} is not answered", hint=HINTS.get(type(node)), position=position(node)
+            )
+        if type(node) is exp.Column:
+            raise self._unaggregated(node)
+        return Subqueries(self.planning, self.env, self._around).compiled(node, self.scope)
+
+    def _around(self, node: exp.Column) -> Typed:
+        """A group key, seen from a subquery."""
+        meant = list(self.rows.candidates(node))
+        for key, typed in self.keys.items():
+            if type(key) is exp.Column and len(meant) == 1 and list(self.rows.candidates(key)) == meant:
+                return typed
+        raise self._unaggregated(node)
+
+    def _grouping(self, node: exp.Grouping) -> Typed:
+        """A bit for each argument, 1 where the grouping set leaves it out."""
+        bits = 0
+        for argument in node.expressions:
+            if argument.unnest() not in self.keys:
+                raise GroupingError(
+                    "arguments to GROUPING must be grouping expressions of the associated query level",
+                    position=position(argument),
+                )
+            bits = bits * 2 + (argument.unnest() not in self.present)
+        return number(Fraction(bits))
+
+    def _unaggregated(self, node: exp.Column) -> NotGranted:
+        """The hint is a statement that passes: grouped where the domain lists keys, else averaged or counted."""
+        field = self.rows.field(node)
+        table = self.rows.scans[0].table
+        is_bare = not node.table or is_of_one_table(node, table)
+        name = identifier(node.name) if is_bare else f"{identifier(node.table)}.{identifier(node.name)}"
+        try:
+            field.key(None)
+            hint = asked_again(f"{name}, count(*)", node, table, group=name)
+        except Refusal:
+            is_number = field.column.type.oid in {*INTEGERS, *FLOATS, NUMERIC.oid}
+            hint = asked_again(f"{'avg' if is_number else 'count'}({name})", node, table)
+        if isinstance(field, Identifier):
+            field.read(node)
+        return NotGranted(
+            f'column "{node.name}" is used outside an aggregate: rows are not shown',
+            hint=hint,
+            position=position(node),
+        )
+
+    def _dp_function(self, node: exp.Dot) -> Typed:
+        call = node.expression
+        name = str(call.this).lower() if isinstance(call, exp.Anonymous) else ""
+        if node.this.name != "dp" or name not in DP_FUNCTIONS:
+            raise UndefinedFunction(
+                f"function {node.this.name}.{name or node.expression.sql_name().lower()}() does not exist",
+                hint="The functions over an aggregate: dp.ci_low(x), dp.ci_high(x), dp.noise_sd(x).",
+                position=position(node),
+            )
+        arguments = call.expressions
+        found = self.calls.get(arguments[0]) if len(arguments) == 1 else None
+        if found is None:
+            raise UndefinedFunction(
+                f"dp.{name} takes one aggregate call of this statement, such as dp.{name}(count(*))",
+                position=position(node),
+            )
+        return Typed(DP_FUNCTIONS[name](found, self.confidence), FLOAT8, None, nullable=False)
+
+
+def _low(call: Call, confidence: Fraction) -> nodes.Expr:
+    return call.aggregate.interval(call.columns, call.noise, confidence)[0]
+
+
+def _high(call: Call, confidence: Fraction) -> nodes.Expr:
+    return call.aggregate.interval(call.columns, call.noise, confidence)[1]
+
+
+def _sd(call: Call, confidence: Fraction) -> nodes.Expr:
+    del confidence
+    return call.aggregate.noise_sd(call.columns, call.noise)
+
+
+DP_FUNCTIONS: dict[str, Callable[[Call, Fraction], nodes.Expr]] = {
+    "ci_low": _low,
+    "ci_high": _high,
+    "noise_sd": _sd,
+}

@@ -1,0 +1,248 @@
+"""Which cells of a cube a statement about its table adds up, decided from public facts, along each dimension by itself.
+
+All that a cell says of its rows is the value of its key, or that they have none of the declared ones. A condition is
+decided where one dimension decides it for everything that may be in a cell; what no dimension decides does not follow.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+
+from dpproxy.planner.reuse.cube_form import CubeForm, Side, Weights
+from dpproxy.planner.reuse.descriptor import Descriptor
+from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, constants, value_of
+from dpproxy.planner.reuse.rollup import Row, typed
+from dpproxy.planner.reuse.spans import Span, gaps, span_of, unit_of
+from dpproxy.planner.reuse.terms import NULL, Term, rearranged
+from dpproxy.policy.model import Scalar
+
+MOST_INSIDE = 20_000
+"""Whole numbers in the cells of one dimension that are looked at one by one."""
+_UNDECIDED = object()
+Label = tuple[tuple[str, object], ...]
+Labels = dict[Label, tuple[int, ...]]
+"""The cells of each combination of asked keys that one dimension decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What some measures of a statement are made of: the cells of each group, and so many of each measure of a cube.
+
+    ``places`` are those of the measures in the statement. ``sides`` are, for each dimension, the different sets of
+    cells that are taken along it; ``groups`` says which of them each group takes, one for each dimension.
+    """
+
+    places: tuple[int, ...]
+    weights: tuple[Weights, ...]
+    sides: tuple[tuple[tuple[int, ...], ...], ...]
+    groups: tuple[tuple[int, ...], ...]
+
+
+def following(form: CubeForm, asked: Descriptor, wanted: Sequence[Row]) -> tuple[Sums, ...] | None:
+    """How a question follows from a cube of the same rows; None where it does not."""
+    if not set(form.rows.conditions) <= set(asked.conditions):
+        return None
+    filtered: dict[tuple[Term, ...], list[tuple[int, Weights]]] = {}
+    for place, measure in enumerate(asked.measures):
+        found = _measured(form.sums, measure)
+        if found is None:
+            return None
+        filtered.setdefault(found[1], []).append((place, found[0]))
+    sums = []
+    for more, several in filtered.items():
+        further = [c for c in asked.conditions if c not in form.rows.conditions]
+        cells = _cells(form, [*further, *more], asked.keys, wanted)
+        if cells is None:
+            return None
+        places, weights = zip(*several, strict=True)
+        sums.append(Sums(places, weights, *cells))
+    return tuple(sums)
+
+
+def _measured(known: Mapping[Term, Weights], measure: Term) -> tuple[Weights, tuple[Term, ...]] | None:
+    """A measure in those of a cube, with the conditions of FILTER; None where it is none of them."""
+    if measure in known:
+        return known[measure], ()
+    conditions: set[Term] = set()
+    bare = _unfiltered(measure, conditions)
+    if len(conditions) != 1 or bare not in known:
+        return None
+    return known[bare], tuple(conditions)
+
+
+def _unfiltered(found: Term, conditions: set[Term]) -> Term:
+    """A sum or a count without what makes NULL of other rows: CASE WHEN condition THEN x END."""
+    match found:
+        case ("call", "sum" | "count", False, (argument,), ()):
+            value: Term = _unless_null(argument, conditions)
+            is_star = found[1] == "count" and value[0] == "literal"
+            return (*found[:3], (("star",) if is_star else value,), ())
+        case ("cast" | "-" | "add" | "mul", *parts):
+            moved = (_unfiltered(p, conditions) if isinstance(p, tuple) else p for p in parts)
+            return rearranged((found[0], *moved))
+        case _:
+            return found
+
+
+def _unless_null(found: Term, conditions: set[Term]) -> Term:
+    then: Term
+    match found:
+        case ("case", ((condition, value),), otherwise) if otherwise == NULL:
+            conditions.add(condition)
+            then = value
+            return then
+        case ("cast", to, tries, inner):
+            then = _unless_null(inner, conditions)
+            return then if then[:3] == ("cast", to, tries) else ("cast", to, tries, then)
+        case _:
+            return found
+
+
+def _cells(
+    form: CubeForm, conditions: Sequence[Term], keys: Sequence[Term], wanted: Sequence[Row]
+) -> tuple[tuple[tuple[tuple[int, ...], ...], ...], tuple[tuple[int, ...], ...]] | None:
+    """The sets of cells along each dimension, and those of each wanted group."""
+    looked = [_look(side, conditions, keys) for side in form.sides]
+    if any(all(c not in look.decided for look in looked) for c in conditions):
+        return None
+    left = set(range(len(keys)))
+    sets: list[tuple[tuple[int, ...], ...]] = []
+    chosen: list[list[int]] = [[] for _ in wanted]
+    for look in looked:
+        own = sorted(left & look.keys)
+        left -= set(own)
+        asked = [typed(row[k] for k in own) for row in wanted]
+        labels = look.labels(own, dict.fromkeys(asked, ()))
+        if labels is None:
+            return None
+        numbers = {label: number for number, label in enumerate(labels)}
+        sets.append(tuple(labels.values()))
+        for label, group in zip(asked, chosen, strict=True):
+            group.append(numbers[label])
+    return None if left else (tuple(sets), tuple(map(tuple, chosen)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A dimension under the conditions: which it decides, which asked keys it gives, and what these are in each cell.
+
+    ``values`` has, for each cell, what its rows can be: whether they pass, and the keys, undecided ones too.
+    """
+
+    decided: frozenset[Term]
+    keys: frozenset[int]
+    values: tuple[tuple[tuple[bool, tuple[object, ...]], ...], ...]
+
+    def labels(self, own: Sequence[int], wanted: Labels) -> Labels | None:
+        """The cells of each wanted combination of some keys: no cell has one that no row has.
+
+        None where a cell has rows of two.
+        """
+        found = dict(wanted)
+        for cell, several in enumerate(self.values):
+            labels = [typed(values[k] for k in own) for _, values in several]
+            passing = zip(labels, several, strict=True)
+            taken = {label if passes and label in wanted else None for label, (passes, _) in passing}
+            if len(taken) > 1:
+                return None
+            [label] = taken
+            if label is not None:
+                found[label] = (*found[label], cell)
+        return found
+
+
+def _look(side: Side, conditions: Sequence[Term], keys: Sequence[Term]) -> _Look:
+    decided, given = set(conditions), set(range(len(keys)))
+    cells = []
+    for known in _known(side, conditions):
+        several = []
+        for one in known:
+            truths = {c: _tried(c, one) for c in conditions}
+            passes = all(t in (True, _UNDECIDED) for t in truths.values())
+            values = tuple(_key(key, side.term, one) for key in keys)
+            if passes:
+                decided -= {c for c, t in truths.items() if t is _UNDECIDED}
+                given -= {k for k, value in enumerate(values) if value is _UNDECIDED}
+            several.append((passes, values))
+        cells.append(tuple(several))
+    return _Look(frozenset(decided), frozenset(given), tuple(cells))
+
+
+def _key(key: Term, own: Term, known: Known) -> object:
+    """An asked key; one that is the dimension's has no declared value where none is known."""
+    value = _tried(key, known)
+    is_known = not (value is _UNDECIDED or value is NOT_TRUE or isinstance(value, Span))
+    return value if is_known else OTHER if key == own else _UNDECIDED
+
+
+def _tried(found: Term, known: Known) -> object:
+    try:
+        return value_of(found, known)
+    except Unknown:
+        return _UNDECIDED
+
+
+def _known(side: Side, conditions: Sequence[Term]) -> Iterator[list[Known]]:
+    """For each cell everything that its rows can be."""
+    inner = side.inner
+    is_listed = inner is not None and inner.width * len(side.values) <= MOST_INSIDE
+    for value in side.values:
+        known: Known = {side.term: value}
+        if (span := span_of(side.term, value)) is not None:
+            known.setdefault(*span)
+        if inner is None or not is_listed or not isinstance(value, int):
+            yield [known]
+            continue
+        numbers = range(max(value, inner.low), min(value + inner.width - 1, inner.high) + 1)
+        yield [known | {inner.term: number} for number in numbers]
+    if side.rest != "none":
+        yield [*_without(side), *(_others(side, conditions) if side.rest == "any" else ())]
+
+
+def _without(side: Side) -> Iterator[Known]:
+    """NULL, which what a unit of the calendar or a width is of then is, too."""
+    if None not in side.values:
+        inner = argument_of(side.term) if side.inner is None else side.inner.term
+        yield {side.term: None, inner: None}
+
+
+def _others(side: Side, conditions: Sequence[Term]) -> Iterator[Known]:
+    """Values that are not declared: any, those that a condition names, and moments outside of all cells."""
+    if unit_of(side.term) is not None or any(type(v) is date for v in side.values):
+        spans = [span for v in side.values if (span := _span(side.term, v)) is not None]
+        for gap in gaps(spans):
+            yield {argument_of(side.term): gap}
+        return
+    kinds = {type(v) for v in side.values}
+    yield {side.term: OTHER}
+    written = dict.fromkeys(c for condition in conditions for c in constants(condition) if type(c) in kinds)
+    yield from ({side.term: value} for value in written if value not in side.values)
+
+
+def _span(term: Term, value: Scalar | None) -> Span | None:
+    """What is known of the moments of a day or another unit."""
+    found = span_of(term if unit_of(term) is not None else ("cast", "DATE", False, term), value)
+    return None if found is None else found[1]
+
+
+def coefficients(figures: Sequence[Weights], wanted: Weights) -> tuple[Fraction, ...] | None:
+    """How often each figure is taken for a sum of measures; None where they do not give it."""
+    rows = [[*(f[m] for f in figures), wanted[m]] for m in range(len(wanted))]
+    solved: list[tuple[int, list[Fraction]]] = []
+    for column in range(len(figures)):
+        pivot = next((r for r in rows if r[column]), None)
+        if pivot is None:
+            continue
+        rows = [r for r in rows if r is not pivot]
+        pivot = [v / pivot[column] for v in pivot]
+        rows = [_less(r, pivot, column) for r in rows]
+        solved = [(place, _less(r, pivot, column)) for place, r in solved] + [(column, pivot)]
+    if any(r[-1] for r in rows):
+        return None
+    found = {place: r[-1] for place, r in solved}
+    return tuple(found.get(place, Fraction(0)) for place in range(len(figures)))
+
+
+def _less(row: list[Fraction], pivot: list[Fraction], column: int) -> list[Fraction]:
+    return [v - row[column] * p for v, p in zip(row, pivot, strict=True)]

@@ -1,0 +1,138 @@
+"""A cube in the terms of statements about its table: which rows, what each cell says of them, and what is added up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from sqlglot import exp
+
+from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.model import Measure
+from dpproxy.aggregates.sum import Sum
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.keys import Key
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.prepared import Mapped
+from dpproxy.planner.release.exact import measured, source_of
+from dpproxy.planner.reuse.normal_form import Stage, stage
+from dpproxy.planner.reuse.terms import Term
+from dpproxy.planner.rows.fields import Declared
+from dpproxy.planner.rows.relation import Rows
+from dpproxy.policy.cubes import Dimension
+from dpproxy.policy.model import Between, Scalar
+from dpproxy.values.pgtypes import INTEGERS
+
+Rest = Literal["none", "null", "any"]
+"""What rows are in the last cell of a dimension: none, where it has no such cell; those of NULL; or all others."""
+Weights = tuple[Fraction, ...]
+"""How often a sum takes each measure of a cube."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Whole numbers, so many from a key's value on; ``low`` and ``high`` are the declared ends."""
+
+    term: Term
+    width: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A dimension: the term of its key, the values of its cells but that of the rest, and what that holds.
+
+    ``is_column`` where the key is a column of the table, as it is.
+    """
+
+    term: Term
+    values: tuple[Scalar | None, ...]
+    rest: Rest
+    inner: Inner | None = None
+
+    @property
+    def cells(self) -> int:
+        """With that of the rest."""
+        return len(self.values) + (self.rest != "none")
+
+
+@dataclass(frozen=True, slots=True)
+class CubeForm:
+    """Which rows a cube is of, its dimensions, and the sums that are known as so many of each of its measures."""
+
+    rows: Stage
+    sides: tuple[Side, ...]
+    sums: Mapping[Term, Weights]
+
+
+def has_rest(key: Key) -> bool:
+    """Whether rows can have no declared value of a key."""
+    return not key.whole and None not in key.values
+
+
+Dimensions = Sequence[tuple[Dimension, exp.Expr, Key]]
+
+
+def cube_form(
+    dimensions: Dimensions,
+    sums: Sequence[Count | Sum],
+    measures: Sequence[Measure],
+    rows: Rows,
+    planning: Planning,
+) -> CubeForm | None:
+    """The form of a cube over ``rows``; None where these are not cut before a statement reads them."""
+    if rows.unit is not None and not rows.held:
+        return None
+    inner = [_inner(d, node, rows, planning) for d, node, _ in dimensions]
+    added = _added(sums, measures)
+    keys = [key.raw for _, _, key in dimensions] + [i[0] for i in inner if i is not None]
+    shown = [duck.named(raw, f"k{n}") for n, raw in enumerate(keys)]
+    places = tuple(duck.integer(n + 1) for n in range(len(keys)))
+    query = replace(source_of(rows), items=(*shown, *measured([sql for sql, _ in added])), group=places)
+    found = stage(query)
+    if len(found.keys) != len(keys) or len(found.measures) != len(added):
+        return None
+    own, more = found.keys[: len(dimensions)], list(found.keys[len(dimensions) :])
+    sides = []
+    for (_, node, key), term, width in zip(dimensions, own, inner, strict=True):
+        within = None if width is None else Inner(more.pop(0), *width[1:])
+        sides.append(Side(term, key.values, _rest(node, key, rows), within))
+    known = {term: weights for term, (_, weights) in zip(found.measures, added, strict=True)}
+    return CubeForm(found, tuple(sides), known)
+
+
+def _inner(
+    dimension: Dimension, node: exp.Expr, rows: Rows, planning: Planning
+) -> tuple[nodes.Expr, int, int, int] | None:
+    """The whole number whose cell a width makes, with its ends; None for other dimensions."""
+    if dimension.width is None or not isinstance(node, exp.Sub):
+        return None
+    typed = compile_expression(node.this.unnest(), rows.scope(planning.parameters))
+    if typed.type.oid not in INTEGERS or typed.low is None or typed.high is None:
+        return None
+    return typed.sql, dimension.width, int(typed.low), int(typed.high)
+
+
+def _rest(node: exp.Expr, key: Key, rows: Rows) -> Rest:
+    """Columns that are BETWEEN bounds are put inside these: what is no declared value of them is NULL."""
+    if not has_rest(key):
+        return "none"
+    read = [rows.field(column) for column in node.find_all(exp.Column)]
+    is_bounded = all(isinstance(f, Declared | Mapped) and isinstance(f.domain, Between) for f in read)
+    return "null" if read and is_bounded else "any"
+
+
+def _added(sums: Sequence[Count | Sum], measures: Sequence[Measure]) -> list[tuple[nodes.Expr, Weights]]:
+    """Each measure, and each sum as it is measured without an average: its distances and so many middles."""
+    alone = [(m.sql, tuple(Fraction(int(m == other)) for other in measures)) for m in measures]
+    for found in sums:
+        if isinstance(found, Sum) and found.argument.centre:
+            total, number = found.measures
+            weights = dict.fromkeys(measures, Fraction(0)) | {total: Fraction(1)}
+            weights[number] = Fraction(found.argument.centre)
+            argument = found.argument
+            alone.append((argument.each("sum", argument.sql), tuple(weights.values())))
+    return alone

@@ -1,0 +1,218 @@
+"""What else a release of sums answers: the same sums in another order, some of them, and sums over its groups.
+
+Groups may be added up where every row of the coarser group is in one of them: where the key left out is whole, or the
+conditions leave no row without one of its declared values. Further conditions may be taken over the groups themselves
+where they are about keys alone, or end where units of the calendar do. Quarters follow from months, years from both.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from dpproxy.planner.reuse.descriptor import Descriptor
+from dpproxy.planner.reuse.known import (
+    NOT_TRUE,
+    OTHER,
+    Known,
+    Unknown,
+    argument_of,
+    constants,
+    part_of,
+    value_of,
+)
+from dpproxy.planner.reuse.spans import Span, gaps, span_of, unit_of
+from dpproxy.planner.reuse.terms import Term, constant_kind
+from dpproxy.policy.model import Scalar
+
+Row = tuple[Scalar | None, ...]
+"""The values of a group's keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How an answer is made of a release: its columns, and for each group the places of those that are added up."""
+
+    columns: tuple[int, ...]
+    places: tuple[tuple[int, ...], ...]
+
+    @property
+    def most(self) -> int:
+        """The most groups that one sum adds up."""
+        return max((len(p) for p in self.places), default=1)
+
+
+def could_follow(stored: Descriptor, asked: Descriptor) -> bool:
+    """Whether the rows, keys and sums leave it possible; false for most."""
+    return (
+        stored.rows == asked.rows
+        and _within(stored.conditions, asked.conditions)
+        and all(key in stored.keys or _is_coarser(key, stored.keys) for key in asked.keys)
+        and _within(asked.measures, stored.measures)
+    )
+
+
+def _within(some: Sequence[Term], others: Sequence[Term]) -> bool:
+    """Without sets: two terms are told apart sooner than one is hashed, and one that is missing ends it."""
+    return all(term in others for term in some)
+
+
+def _is_coarser(key: Term, keys: Sequence[Term]) -> bool:
+    """Whether a key is computed of finer ones: of these alone, or as a unit of the calendar of what one is of."""
+    asked = part_of(key)
+    if asked is not None and any(asked[1] in (argument_of(k), k) for k in keys):
+        return True
+    return _reads_only(key, keys)
+
+
+def _reads_only(found: Term, keys: Sequence[Term]) -> bool:
+    """Whether a term has no columns but in keys."""
+    if found in keys:
+        return True
+    if found[0] in ("column", "of"):
+        return False
+    return all(_reads_only(part, keys) for part in found if isinstance(part, tuple) and part)
+
+
+def derivation(
+    stored: Descriptor, groups: Sequence[Row], asked: Descriptor, wanted: Sequence[Row]
+) -> Derivation | None:
+    """How the asked groups follow from the stored ones; None where they do not."""
+    if not could_follow(stored, asked):
+        return None
+    columns = _places(asked.measures, stored.measures)
+    if columns is None:
+        return None
+    left_out = [i for i, key in enumerate(stored.keys) if key not in asked.keys]
+    if not all(_covered(stored, i, {g[i] for g in groups}, asked, wanted) for i in left_out):
+        return None
+    further = [c for c in asked.conditions if c not in stored.conditions]
+    members: dict[tuple[tuple[str, object], ...], list[int]] = {}
+    try:
+        for place, group in enumerate(groups):
+            known = _known(stored.keys, group)
+            passes = all(value_of(c, known) is True for c in further)
+            several = members.setdefault(typed(_key(key, known) for key in asked.keys), [])
+            if passes:
+                several.append(place)
+    except Unknown:
+        return None
+    places = [members.get(typed(row)) for row in wanted]
+    if any(p is None for p in places):
+        return None
+    found = Derivation(columns, tuple(tuple(p or ()) for p in places))
+    return found if found.most == 1 or all(map(_adds_up, asked.measures)) else None
+
+
+def _key(key: Term, known: Known) -> object:
+    """The value of a key. Raises ``Unknown`` where only part of it is known."""
+    value = value_of(key, known)
+    if isinstance(value, Span) or value is NOT_TRUE:
+        raise Unknown
+    return value
+
+
+def _adds_up(measure: Term) -> bool:
+    """Whether the measure of disjoint rows together is the sum of theirs."""
+    match measure:
+        case ("cast", _, _, of):
+            return _adds_up(of)
+        case ("add", left, right):
+            return _adds_up(left) and _adds_up(right)
+        case ("-", left, right):
+            return _adds_up(left) and _adds_up(right)
+        case ("mul", left, right):
+            return (_is_number(left) and _adds_up(right)) or (_adds_up(left) and _is_number(right))
+        case ("call", "sum" | "count", False, *_):
+            return True
+        case _:
+            return False
+
+
+def _is_number(found: Term) -> bool:
+    return constant_kind(found) is not None
+
+
+def typed(values: Iterable[object]) -> tuple[tuple[str, object], ...]:
+    """Told apart by type, too: True is not 1. Whole numbers are alike in whatever type they come."""
+    return tuple(("int" if isinstance(v, Decimal) else type(v).__name__, v) for v in values)
+
+
+def _places(wanted: Sequence[Term], among: Sequence[Term]) -> tuple[int, ...] | None:
+    """Where the wanted terms are; one that stands there as often as it is wanted is taken once each time."""
+    found: list[int] = []
+    for each in wanted:
+        places = [i for i, t in enumerate(among) if t == each]
+        if not places:
+            return None
+        found.append(next((i for i in places if i not in found), places[0]))
+    return tuple(found)
+
+
+def _known(keys: Sequence[Term], group: Row) -> Known:
+    """The keys of a group, and the spans that what they are of is in."""
+    known: Known = dict(zip(keys, group, strict=True))
+    for key, value in zip(keys, group, strict=True):
+        found = span_of(key, value)
+        if found is not None:
+            known.setdefault(*found)
+    return known
+
+
+def _covered(
+    stored: Descriptor, place: int, declared: set[Scalar | None], asked: Descriptor, wanted: Sequence[Row]
+) -> bool:
+    """Whether every row of a wanted group that satisfies the conditions has a declared value of this key."""
+    if stored.whole[place] is None:
+        return False
+    if stored.whole[place]:
+        return True
+    key = stored.keys[place]
+    if unit_of(key) is not None or all(type(v) is date for v in declared if v is not None):
+        return all(
+            any(_rejects(c, known) for c in asked.conditions) or _is_unwanted(known, asked, wanted)
+            for known in _outside(key, declared)
+        )
+    kinds = {type(v) for v in declared}
+    written = {c for condition in asked.conditions for c in constants(condition) if type(c) in kinds}
+    outside = [None, OTHER, *written]
+    left_out = [v for v in outside if v not in declared]
+    return all(any(_rejects(c, {key: v}) for c in asked.conditions) for v in left_out)
+
+
+def _outside(key: Term, declared: set[Scalar | None]) -> Iterator[Known]:
+    """What is known of rows that are in no declared unit of the calendar: NULL, and each gap between units."""
+    of = argument_of(key)
+    if None not in declared:
+        yield {key: None, of: None}
+    spans = [span for v in declared if (span := _span(key, v)) is not None]
+    for gap in gaps(spans):
+        yield {of: gap}
+
+
+def _span(key: Term, value: object) -> Span | None:
+    """What is known from a key's value of what it is of: of a day itself, that day."""
+    found = span_of(key if unit_of(key) is not None else ("cast", "DATE", False, key), value)
+    return None if found is None else found[1]
+
+
+def _is_unwanted(known: Known, asked: Descriptor, wanted: Sequence[Row]) -> bool:
+    """Whether rows of which so much is known are in no wanted group."""
+    for place, key in enumerate(asked.keys):
+        found = unit_of(key)
+        if found is None or found[1] not in known:
+            continue
+        inside, values = known[found[1]], {row[place] for row in wanted}
+        if inside is None and None not in values:
+            return True
+        spans = [_span(key, v) for v in values if v is not None]
+        if isinstance(inside, Span) and all(s is not None and not s.meets(inside) for s in spans):
+            return True
+    return False
+
+
+def _rejects(condition: Term, known: Known) -> bool:
+    try:
+        return value_of(condition, known) is not True
+    except Unknown:
+        return False

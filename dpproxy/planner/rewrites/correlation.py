@@ -1,0 +1,65 @@
+"""A subquery for one value that compares its columns with the row around it, as a grouped one that is released first.
+
+``x < (SELECT avg(x) FROM t WHERE t.k = row.k)`` is the mean of each k, and of these the one of the row.
+"""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpproxy.planner.keys.grouping import has_aggregates
+from dpproxy.planner.rows.conditions import conjuncts
+from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.select_list import items
+
+_OTHERS = ("with_", "group", "having", "distinct", "order", "limit", "offset")
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The subquery with its keys before its value, and what these equal in the row around it."""
+
+    select: exp.Select
+    around: tuple[exp.Expr, ...]
+
+
+def grouped_by_row(select: exp.Select, inside: Rows) -> Grouped | None:
+    """``select`` is over ``inside``, its columns written one way. None where it is of no such form."""
+    if (
+        any(select.args.get(name) for name in _OTHERS)
+        or len(items(select)) != 1
+        or not has_aggregates(select)
+    ):
+        return None
+    keys: dict[exp.Expr, exp.Expr] = {}
+    rest = []
+    for condition in conjuncts(select.args.get("where")):
+        if not _sees(condition, inside, own=False):
+            rest.append(condition.copy())
+            continue
+        sides = (condition.this, condition.expression) if type(condition) is exp.EQ else ()
+        pair = next((p for p in (sides, sides[::-1]) if p and _is_pair(*p, inside)), None)
+        if pair is None or pair[0] in keys:
+            return None
+        keys[pair[0]] = pair[1]
+    [value] = items(select)
+    if not keys or _sees(value.node, inside, own=False):
+        return None
+    copy = select.copy()
+    shown = [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate((*keys, value.node))]
+    copy.set("expressions", shown)
+    copy.set("group", exp.Group(expressions=[k.copy() for k in keys]))
+    copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+    return Grouped(copy, tuple(keys.values()))
+
+
+def _is_pair(own: exp.Expr, around: exp.Expr, inside: Rows) -> bool:
+    """A side of the subquery's own columns, and one of the row's."""
+    has_query = own.find(exp.Query) is not None or around.find(exp.Query) is not None
+    is_own = _sees(own, inside, own=True) and not _sees(own, inside, own=False)
+    return not has_query and is_own and not _sees(around, inside, own=True)
+
+
+def _sees(node: exp.Expr, inside: Rows, *, own: bool) -> bool:
+    """Whether it reads a column of the subquery's own relations; else, one around it."""
+    return any(bool(list(inside.candidates(c))) == own for c in node.find_all(exp.Column))

@@ -1,0 +1,121 @@
+"""A SELECT over rows of people in two: the one inside computes columns, the one around it does the rest.
+
+DISTINCT comes after window functions, these come after GROUP BY, and DISTINCT ON keeps the first of the rows that it
+numbers: each is an outer query over the columns of an inner one.
+"""
+
+from sqlglot import exp
+
+from dpproxy.aggregates.table import is_call
+from dpproxy.analysis.position import position
+from dpproxy.planner.keys.grouping import has_aggregates
+from dpproxy.planner.rows.derive import expanded
+from dpproxy.planner.rows.people import grouped, key_columns
+from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.row_windows import has_windows
+from dpproxy.planner.select_list import Item
+from dpproxy.values.errors import SyntaxRefused, UnitLost
+
+ROWS = "#rows"
+"""What the outer query calls the inner one."""
+Halves = tuple[exp.Select, exp.Select]
+"""The inner query, and the outer one."""
+
+
+def in_two(select: exp.Select, rows: Rows) -> Halves | None:
+    """The inner query and the outer one; None for a SELECT that is one step."""
+    distinct = select.args.get("distinct")
+    if distinct is not None and distinct.args.get("on") is not None:
+        return _first_rows(select, distinct.args["on"].expressions, rows)
+    if not has_windows(select):
+        return None
+    if select.args.get("group") is not None or has_aggregates(select):
+        return _over_groups(select, rows)
+    return _distinct(select, rows) if distinct is not None else None
+
+
+def _distinct(select: exp.Select, rows: Rows) -> Halves:
+    """DISTINCT of what windows compute."""
+    listed = expanded(select, rows)
+    return _inner(select, [i.node for i in listed]), _outer(
+        [_held(n) for n in range(len(listed))], listed
+    ).distinct()
+
+
+def _first_rows(select: exp.Select, on: list[exp.Expr], rows: Rows) -> Halves:
+    """DISTINCT ON: the first row of each of its values, in the order of ORDER BY."""
+    listed = expanded(select, rows)
+    keys = [_plain(grouped(node, listed, rows)) for node in on]
+    if not key_columns(keys, rows):
+        raise UnitLost(
+            "DISTINCT ON rows of several people would let one row decide about others",
+            hint="Write the privacy key into DISTINCT ON: the first row of each person is answered.",
+            position=position(on[0]),
+        )
+    order = select.args.get("order")
+    entries = [
+        (_plain(grouped(e.this, listed, rows)), e) for e in (order.expressions if order is not None else ())
+    ]
+    first = [node for node, _ in entries[: len(set(keys))]]
+    if any(node not in keys for node in first):
+        raise SyntaxRefused(
+            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+            hint="Begin ORDER BY with the columns of DISTINCT ON.",
+            position=position(on[0]),
+        )
+    rest = [exp.Ordered(**{**entry.args, "this": node.copy()}) for node, entry in entries if node not in keys]
+    number = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], over="OVER")
+    if rest:
+        number.set("order", exp.Order(expressions=rest))
+    inner = _inner(select, [*(i.node for i in listed), number])
+    is_first = exp.EQ(this=_held(len(listed)), expression=exp.Literal.number(1))
+    return inner, _outer([_held(n) for n in range(len(listed))], listed).where(is_first)
+
+
+def _over_groups(select: exp.Select, rows: Rows) -> Halves | None:
+    """Windows over groups of one unit's rows: aggregates and keys are columns of the inner query.
+
+    None for other groups, which are released first.
+    """
+    listed = expanded(select, rows)
+    group = select.args.get("group")
+    keys = [grouped(node, listed, rows) for node in (group.expressions if group is not None else ())]
+    if not key_columns(keys, rows):
+        return None
+    columns: dict[exp.Expr, exp.Column] = {}
+
+    def held(node: exp.Expr) -> exp.Expr:
+        is_aggregate = is_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this")
+        if not (is_aggregate or node in keys):
+            return node
+        return columns.setdefault(node, _held(len(columns))).copy()
+
+    shown = [i.node.transform(held) for i in listed]
+    inner = _inner(select, list(columns))
+    inner.set("group", exp.Group(expressions=[k.copy() for k in keys]))
+    if select.args.get("having") is not None:
+        inner.set("having", select.args["having"].copy())
+    outer = _outer(shown, listed)
+    return inner, outer.distinct() if select.args.get("distinct") is not None else outer
+
+
+def _inner(select: exp.Select, shown: list[exp.Expr]) -> exp.Select:
+    inner = select.copy()
+    for name in ("distinct", "order", "group", "having"):
+        inner.set(name, None)
+    inner.set("expressions", [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate(shown)])
+    return inner
+
+
+def _outer(shown: list[exp.Expr], listed: list[Item]) -> exp.Select:
+    columns = [exp.alias_(node, item.name, quoted=True) for node, item in zip(shown, listed, strict=True)]
+    return exp.select(*columns).from_(exp.Table(this=exp.to_identifier(ROWS, quoted=True)))
+
+
+def _held(place: int) -> exp.Column:
+    return exp.column(f"#{place}", quoted=True)
+
+
+def _plain(node: exp.Expr) -> exp.Expr:
+    """A column alike however it is quoted: names are folded already."""
+    return exp.column(node.name, node.table, quoted=True) if type(node) is exp.Column else node

@@ -1,0 +1,82 @@
+"""What a statement does not see of rows, by the policy: which are left out, and which values are moved."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.prepared import Mapped
+from dpproxy.planner.rows.fields import Declared
+from dpproxy.planner.rows.relation import Rows, Scan, own_nodes
+from dpproxy.policy.dump import constant, decimal
+from dpproxy.policy.model import Between, Counted, Outside, Quantiles, TablePolicy
+from dpproxy.policy.suggest_unit import is_unique
+
+MOST_COLUMNS = 8
+"""That are named."""
+
+
+def note_cuts(select: exp.Select, rows: Rows, planning: Planning) -> None:
+    """Note them for EXPLAIN. Whether any row is meant is not looked at."""
+    moved = list(dict.fromkeys(_moved(select, rows, planning)))
+    more = len(moved) - MOST_COLUMNS
+    grouped = select.args.get("group")
+    keys = [e.name for e in grouped.expressions if type(e) is exp.Column] if grouped else []
+    words = [w for scan in rows.scans for w in _left_out(scan, planning, keys)] + moved[:MOST_COLUMNS]
+    words += [f"{more} more columns have bounds"] if more > 0 else []
+    planning.cuts += [w for w in words if w not in planning.cuts]
+
+
+def _left_out(scan: Scan, planning: Planning, keys: list[str]) -> Iterator[str]:
+    """Rows and groups beyond those of one unit, and those of nobody."""
+    table = planning.context.policy.tables.get(scan.table)
+    unit = None if table is None else table.unit
+    if table is None or unit is None or unit.key is None:
+        return
+    if unit.max_rows > 1 or not is_unique(planning.context.schema, scan.table, unit.key):
+        whole = _whole(table.quantiles, unit.max_rows)
+        yield f"rows of {scan.table} beyond {unit.max_rows} of one {unit.key} are left out{whole}"
+    if unit.groups < unit.max_rows:
+        of = _quantiles(table, keys[0], Counted.GROUPS) if len(keys) == 1 else None
+        whole = _whole(of, unit.groups)
+        yield f"groups beyond {unit.groups} of one {unit.key} are left out where rows are grouped{whole}"
+    column = next((c for c in planning.context.schema.tables[scan.table] if c.name == unit.key), None)
+    if column is not None and not column.not_null:
+        yield f"rows of {scan.table} without {unit.key} count for nobody"
+
+
+def _quantiles(table: TablePolicy | None, column: str, of: Counted) -> Quantiles | None:
+    declared = None if table is None else table.columns.get(column)
+    found = None if declared is None else declared.quantiles
+    return found if found is not None and found.of is of else None
+
+
+def _whole(quantiles: Quantiles | None, most: int) -> str:
+    """The share of people who have no more, of the whole table when it was released; nothing where it was not."""
+    return "" if quantiles is None else f" ({_percent(quantiles, quantiles.upto(most))} lose none)"
+
+
+def _percent(quantiles: Quantiles, share: Fraction) -> str:
+    return f"{decimal(share)} % \u00b1 {decimal(quantiles.within)} % of people"
+
+
+def _moved(select: exp.Select, rows: Rows, planning: Planning) -> Iterator[str]:
+    """Columns with bounds."""
+    for node in own_nodes(select):
+        found = list(rows.candidates(node)) if type(node) is exp.Column else []
+        field = found[0][1] if len(found) == 1 else None
+        domain = field.domain if isinstance(field, Declared | Mapped) else None
+        if field is None or not isinstance(domain, Between):
+            continue
+        ends = f"{constant(domain.low)} to {constant(domain.high)}"
+        clamped = domain.outside is Outside.CLAMP
+        words = (
+            f"{field.name} is moved into {ends}" if clamped else f"{field.name} outside of {ends} is dropped"
+        )
+        table = planning.context.policy.tables.get(found[0][0].table)
+        quantiles = _quantiles(table, field.column.name, Counted.VALUES)
+        if quantiles is not None:
+            share = _percent(quantiles, quantiles.inside(domain.low, domain.high))
+            words += f" (where a row drawn at random already is, of {share})"
+        yield f"{words}, NULL to the middle" if domain.not_null else words

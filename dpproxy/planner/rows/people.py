@@ -1,0 +1,324 @@
+"""Subqueries grouped by the privacy key: a table of people, one row for each, as long as nothing else is grouped by.
+
+A person's value is computed from that person's rows alone. Sums and counts are put inside what MAX ROWS rows can reach
+instead of cutting the rows first: nobody's value leaves its bounds, and those who have no more rows lose nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpproxy.aggregates.argument import Argument, argument
+from dpproxy.aggregates.sum import sum_type
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.spoken import construct
+from dpproxy.analysis.typed import Typed
+from dpproxy.planner.answer import ordinal
+from dpproxy.planner.keys.computation import Keys, Part, image_of, picked
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.rows.derive import derived_field, derived_scan, refuse_cut, rows_select
+from dpproxy.planner.rows.fields import Computed, Field
+from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.select_list import Item, items
+from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
+from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
+
+
+def group_nodes(select: exp.Select, rows: Rows) -> list[exp.Expr]:
+    """What is grouped by: places in the SELECT list and aliases resolved; the list itself under DISTINCT."""
+    listed = items(select)
+    if select.args.get("distinct") is not None:
+        return [item.node.unnest() for item in listed]
+    group = select.args.get("group")
+    return [grouped(node, listed, rows) for node in (group.expressions if group is not None else ())]
+
+
+def grouped(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
+    """A place in the SELECT list, a column, or an alias, in this order; an expression is itself."""
+    target = node.unnest()
+    if isinstance(target, exp.Literal) and not target.is_string:
+        return listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
+    if type(target) is exp.Column and not target.table and not rows.knows(target.name):
+        return next((i.node.unnest() for i in listed if i.name == target.name), target)
+    return target
+
+
+def key_columns(keys: Sequence[exp.Expr], rows: Rows) -> list[exp.Column]:
+    """The nodes that are key columns of protected items: each has the rows of one unit only."""
+    found = []
+    for node in keys:
+        if type(node) is not exp.Column:
+            continue
+        candidates = list(rows.candidates(node))
+        if len(candidates) == 1 and candidates[0][1].link is not None and candidates[0][0].unit is not None:
+            found.append(node)
+    return found
+
+
+def people(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Scan:
+    """GROUP BY with the privacy key, or a reference, among the keys: groups of one unit each."""
+    refuse_cut(select)
+    if rows.unit is None:
+        raise AssertionError("rows with a key have a unit")
+    groups, inside = _group_columns(group_nodes(select, rows), rows, planning)
+    unit = duck.named(rows.unit, planning.reserve("unit"))
+    calls = _Calls(rows, planning, groups)
+    listed = [_item(item, calls, planning) for item in items(select)]
+    having = select.args.get("having")
+    condition = compile_boolean(having.this, calls.scope()).sql if having is not None else None
+    inner = rows_select(rows, [*inside, unit, *calls.expressions])
+    places = tuple(nodes.Number(str(i + 1)) for i in range(len(inside) + 1))
+    outer = nodes.Select(
+        tuple(duck.named(held, field.column.name) for held, field in listed),
+        nodes.Subquery(replace(inner, group=places), planning.reserve("t")),
+        where=condition,
+    )
+    # Where an outer join fills the key with NULL, one unit has two groups.
+    direct = len(groups) == 1 and all(_is_unit(f) and f.column.not_null for _, f in groups.values())
+    alone = replace(rows, unit=duck.column(unit.name))
+    alone = replace(alone, most=1, groups=1, held=True) if direct else alone
+    return derived_scan(alone, outer, [field for _, field in listed], alias, planning)
+
+
+def one_person(rows: Rows, select: exp.Select, planning: Planning) -> Typed:
+    """The value of a subquery over the rows of one unit, which its conditions equate with a row around it."""
+    refuse_cut(select)
+    listed = items(select)
+    if len(listed) != 1 or select.args.get("group") is not None:
+        raise Unsupported(
+            "a subquery about one person needs one aggregate, without GROUP BY", position=position(select)
+        )
+    calls = _Calls(rows, planning, {})
+    typed = compile_expression(listed[0].node, calls.scope())
+    if not calls.expressions:
+        raise Unsupported(
+            "a subquery for one value needs an aggregate",
+            hint="Write max(x) instead of x.",
+            position=position(listed[0].node),
+        )
+    inner = nodes.Subquery(rows_select(rows, calls.expressions), planning.reserve("t"))
+    outer = nodes.Select((typed.sql,), inner)
+    return replace(typed, sql=nodes.Scalar(outer), nullable=True, presence=None, is_constant=False)
+
+
+def _is_unit(field: Field) -> bool:
+    return bool(getattr(field, "is_unit", False))
+
+
+Groups = dict[exp.Expr, tuple[nodes.Column, Field]]
+
+
+def _group_columns(
+    keys: Sequence[exp.Expr], rows: Rows, planning: Planning
+) -> tuple[Groups, list[nodes.Expr]]:
+    """By node: the column of the inner SELECT that holds it and the field; and these columns."""
+    groups: Groups = {}
+    inside: list[nodes.Expr] = []
+    for node in keys:
+        if isinstance(node, exp.AggFunc):
+            raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(node))
+        if node in groups:
+            continue
+        name = node.name if type(node) is exp.Column else "key"
+        held, field = derived_field(Item(node, name), rows, planning)
+        inside.append(duck.named(held, field.column.name))
+        groups[node] = (duck.column(field.column.name), field)
+    return groups, inside
+
+
+class _Calls:
+    """The aggregate calls of a per-person SELECT, each a column of the inner one."""
+
+    def __init__(self, rows: Rows, planning: Planning, groups: Groups) -> None:
+        self.rows = rows
+        self.planning = planning
+        self.groups = groups
+        self.expressions: list[nodes.Expr] = []
+        self._known: dict[exp.Expr, Typed] = {}
+
+    def scope(self) -> Scope:
+        """Group columns and calls; nothing else of a row is left."""
+        return Scope(Level.ROW, self._leaf, self.planning.parameters)
+
+    def _leaf(self, node: exp.Expr) -> Typed | None:
+        if node in self.groups:
+            held, field = self.groups[node]
+            del held
+            return field.read(_as_column(node, field))
+        if type(node) in CALLS or type(node) is exp.Filter:
+            if node not in self._known:
+                self._known[node] = self._call(node)
+            return self._known[node]
+        if isinstance(node, exp.AggFunc):
+            raise Unsupported(
+                f"{construct(node)} of one person's rows is not answered",
+                hint="Per person: count, sum, avg, min, max, bool_and and bool_or.",
+                position=position(node),
+            )
+        if type(node) is exp.Column:
+            self.rows.field(node)
+            raise GroupingError(
+                f'column "{node.name}" must appear in the GROUP BY clause or be used in an aggregate function',
+                position=position(node),
+            )
+        return self._subquery(node)
+
+    def _subquery(self, node: exp.Expr) -> Typed | None:
+        """A subquery beside the aggregates: the row around it is there no more."""
+        found = self.rows.inner(node, self.rows)
+        own = {c.name for s in self.rows.scans for c in (*s.content, s.unit) if c is not None}
+        if found is not None and any(c.name in own for c in found.sql.find_all(nodes.Column)):
+            raise Unsupported(
+                "a subquery beside one person's aggregates does not see the rows they are of",
+                hint="Put the condition into WHERE, or into the query around this one.",
+                position=position(node),
+            )
+        return found
+
+    def _call(self, node: exp.Expr) -> Typed:
+        condition = None
+        if type(node) is exp.Filter:
+            scope = self.rows.scope(self.planning.parameters)
+            condition = compile_boolean(node.expression.this, scope).sql
+            node = node.this
+        if type(node) not in CALLS:
+            raise Unsupported(
+                f"{construct(node)} of one person's rows is not answered",
+                position=position(node),
+            )
+        name = self.planning.reserve("a")
+        typed = CALLS[type(node)](node, self, condition)
+        self.expressions.append(duck.named(typed.sql, name))
+        return replace(typed, sql=duck.column(name), presence=None)
+
+    def keys(self, node: exp.Expr, name: str, typed: Typed) -> Keys:
+        """What an expression over group columns and calls can be."""
+        return image_of(node, name, typed, self._part, self.scope())
+
+    def _part(self, node: exp.Expr) -> Part | None:
+        if node in self.groups:
+            _, field = self.groups[node]
+            return Part(field.read(_as_column(node, field)), lambda at: field.key(at).values)
+        if node not in self._known:
+            return None
+        typed, call = self._known[node], node.this if type(node) is exp.Filter else node
+        if type(call) in (exp.Min, exp.Max):
+            return Part(typed, picked(call.this, self.rows, self.planning, may_miss=call is not node))
+        return Part(typed)
+
+    def argument(self, node: Any) -> Typed:  # noqa: ANN401 - an aggregate call
+        """The compiled operand."""
+        scope = self.rows.scope(self.planning.parameters)
+        value = compile_expression(node, scope)
+        return settle(value, TEXT, scope, node) if value.type is UNKNOWN else value
+
+
+def _as_column(node: exp.Expr, field: Field) -> exp.Column:
+    return node if type(node) is exp.Column else exp.column(field.name)
+
+
+def _item(item: Item, calls: _Calls, planning: Planning) -> tuple[nodes.Expr, Field]:
+    node = item.node.unnest()
+    if node in calls.groups:
+        held, field = calls.groups[node]
+        column = Column(planning.reserve(item.name), field.column.type, field.column.not_null)
+        return held, field.moved(item.name, column)
+    scope = calls.scope()
+    typed = compile_expression(item.node, scope)
+    typed = settle(typed, TEXT, scope, item.node) if typed.type is UNKNOWN else typed
+    name = planning.reserve(item.name.replace("?", "") or "c")
+    column = Column(name, typed.type, not typed.nullable)
+    return typed.sql, Computed(item.name, column, typed, calls.keys(node, item.name, typed))
+
+
+def _when(condition: nodes.Expr | None, value: nodes.Expr) -> nodes.Expr:
+    return value if condition is None else duck.case([(condition, value)], None)
+
+
+def _count(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
+    most = Fraction(calls.rows.most)
+    this, distinct = node.this, isinstance(node.this, exp.Distinct)
+    if distinct:
+        if len(this.expressions) != 1:
+            raise Unsupported("count(DISTINCT ...) takes one expression here", position=position(node))
+        value = _when(condition, calls.argument(this.expressions[0]).sql)
+    elif this is None or isinstance(this, exp.Star):
+        value = nodes.Star() if condition is None else _when(condition, duck.integer(1))
+    else:
+        typed = calls.argument(this)
+        value = _when(condition, typed.presence or typed.sql)
+    count = nodes.Call("count", (value,), distinct)
+    limited = duck.call("least", count, duck.integer(calls.rows.most))
+    return Typed(duck.cast(limited, "BIGINT"), INT8, 0, Fraction(0), most, nullable=False)
+
+
+def _steps(node: Any, calls: _Calls, condition: nodes.Expr | None) -> tuple[Argument, nodes.Expr]:  # noqa: ANN401
+    if isinstance(node.this, exp.Distinct):
+        raise Unsupported("DISTINCT is answered in count() only, per person", position=position(node))
+    scope = calls.rows.scope(calls.planning.parameters)
+    found = argument(node.this, settle(calls.argument(node.this), NUMERIC, scope, node.this))
+    return found, duck.call("sum", _when(condition, found.sql))
+
+
+def _sum(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
+    found, total = _steps(node, calls, condition)
+    most = calls.rows.most
+    low, high = min(0, found.low * most), max(0, found.high * most)
+    inside = duck.cast(duck.clamp(total, duck.integer(low), duck.integer(high)), "HUGEINT")
+    kind = sum_type(found.typed.type)
+    nullable = found.typed.nullable or condition is not None
+    if found.typed.scale is not None:
+        return Typed(inside, kind, found.typed.scale, low * found.unit, high * found.unit, nullable)
+    value = duck.binary("*", duck.cast(inside, "DOUBLE"), duck.double(float(found.unit)))
+    return Typed(value, kind, None, low * found.unit, high * found.unit, nullable)
+
+
+def _average(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
+    found, total = _steps(node, calls, condition)
+    count = duck.call("count", _when(condition, found.sql))
+    mean = duck.binary(
+        "/", duck.cast(total, "DOUBLE"), duck.call("nullif", duck.cast(count, "DOUBLE"), duck.double(0.0))
+    )
+    low, high = found.low * found.unit, found.high * found.unit
+    value = duck.binary("*", mean, duck.double(float(found.unit)))
+    inside = duck.clamp(value, duck.double(float(low)), duck.double(float(high)))
+    kind = FLOAT8 if found.typed.type.oid in FLOATS else NUMERIC
+    nullable = found.typed.nullable or condition is not None
+    return Typed(nodes.Paren(inside), kind, None, low, high, nullable)
+
+
+def _extreme(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
+    typed = calls.argument(node.this)
+    sql = duck.call("min" if type(node) is exp.Min else "max", _when(condition, typed.sql))
+    nullable = typed.nullable or condition is not None
+    return replace(typed, sql=sql, nullable=nullable, is_constant=False, presence=None)
+
+
+def _logical(name: str) -> Callable[[Any, _Calls, nodes.Expr | None], Typed]:
+    def build(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
+        typed = calls.argument(node.this)
+        if typed.type.oid != BOOL.oid:
+            raise TypeMismatch(f"{name} takes a truth value", position=position(node))
+        return Typed(duck.call(name, _when(condition, typed.sql)), BOOL, nullable=True)
+
+    return build
+
+
+CALLS: dict[type[exp.Expr], Callable[[Any, _Calls, nodes.Expr | None], Typed]] = {
+    exp.Count: _count,
+    exp.Sum: _sum,
+    exp.Avg: _average,
+    exp.Min: _extreme,
+    exp.Max: _extreme,
+    exp.LogicalAnd: _logical("bool_and"),
+    exp.LogicalOr: _logical("bool_or"),
+}
+"""The aggregates of one person's rows."""

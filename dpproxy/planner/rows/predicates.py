@@ -1,0 +1,404 @@
+"""Subqueries inside expressions over rows: IN, EXISTS and single values.
+
+A subquery over public tables is a fact. One over protected rows may decide about a row of the same privacy unit only:
+their units are equated. A single value over protected rows is one person's, where the units are equated, and otherwise
+is released first and then a constant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from itertools import islice, product
+
+from sqlglot import exp
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import compare
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.instants import instant
+from dpproxy.analysis.literals import from_value
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed, as_double, boolean, null
+from dpproxy.planner.keys.grouping import has_aggregates
+from dpproxy.planner.open.limits import carried
+from dpproxy.planner.open.place import placed
+from dpproxy.planner.open.relations import Open
+from dpproxy.planner.open.scan import open_scan
+from dpproxy.planner.open.stages import staged_scan
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.release.deadline import nested
+from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row
+from dpproxy.planner.rows.conditions import (
+    Edge,
+    conjuncts,
+    edge_between,
+    edges_of,
+    equated,
+    key_column,
+    linking,
+    tell_added,
+)
+from dpproxy.planner.rows.equalities import hashed
+from dpproxy.planner.rows.from_rows import rows_of
+from dpproxy.planner.rows.owners import all_of
+from dpproxy.planner.rows.people import one_person
+from dpproxy.planner.rows.relation import Inner, Rows, Scan
+from dpproxy.planner.rows.sources import Env, apart, entries, with_ctes
+from dpproxy.planner.select_list import items
+from dpproxy.sql.quoting import identifier
+from dpproxy.values.errors import (
+    InvalidParameter,
+    SyntaxRefused,
+    TooComplex,
+    TypeMismatch,
+    UndefinedColumn,
+    UndefinedTable,
+    UnitLost,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ
+
+_FOLLOW = "Compare the privacy keys: inside the subquery, or as what stands before IN and what it selects."
+
+
+def inner_of(planning: Planning, env: Env) -> Inner:
+    """Compiles the subqueries of expressions over rows."""
+    return _Predicates(planning, env)
+
+
+class _Predicates:
+    def __init__(self, planning: Planning, env: Env) -> None:
+        self._planning = planning
+        self._env = env
+
+    def __call__(self, node: exp.Expr, rows: Rows) -> Typed | None:
+        match node:
+            case exp.Exists():
+                return self._exists(node, rows)
+            case exp.In() if node.args.get("query") is not None:
+                return self._in(node, rows)
+            case exp.Subquery():
+                return self._single(node, rows)
+            case exp.Window():
+                raise Unsupported(
+                    "window functions over rows are not answered",
+                    hint="Compute it from the released answer.",
+                    position=position(node),
+                )
+            case _:
+                return None
+
+    def _inside(self, select: exp.Select, rows: Rows) -> tuple[Rows, exp.Select]:
+        """The rows of a subquery, which sees the columns around it."""
+        env = with_ctes(select, replace(self._env, outer=rows))
+        found = entries(select, self._planning, env)
+        return rows_of(select, found, self._planning, env, inner_of(self._planning, env))
+
+    def _exists(self, node: exp.Exists, rows: Rows) -> Typed:
+        select = node.this
+        if not _is_plain(select):
+            raise Unsupported(
+                "EXISTS takes a plain SELECT here",
+                hint="Leave out GROUP BY and LIMIT.",
+                position=position(node),
+            )
+        with nested(self._planning) as meet:
+            inside, select = self._inside(select, rows)
+            if inside.owner and not self._follows(inside, select, rows):
+                raise self._lost("EXISTS", node)
+            meet(inside, [], rows)
+        return _exists(inside, [])
+
+    def _follows(self, inside: Rows, select: exp.Expr, rows: Rows, compared: Sequence[Edge] = ()) -> bool:
+        """Whether conditions, and what IN compares, equate a key of the subquery with one of the rows around it."""
+        where = conjuncts(select.args.get("where")) if isinstance(select, exp.Select) else []
+        edges = [*edges_of(where, inside), *compared]
+        tell_added(compared, self._planning)
+        own, around = {s.name for s in inside.scans}, {s.name for s in rows.scans}
+        return inside.owner == rows.owner and any(e.names & own and e.names & around for e in linking(edges))
+
+    def _lost(self, what: str, node: exp.Expr) -> UnitLost:
+        return UnitLost(
+            f"{what} over protected rows must follow the privacy unit", hint=_FOLLOW, position=position(node)
+        )
+
+    def _in(self, node: exp.In, rows: Rows) -> Typed:
+        """As EXISTS with an equality; where NULL is not as good as false, NULL as in SQL.
+
+        Rows of nobody are not there: a NULL among the keys of others never decides.
+        """
+        with nested(self._planning) as meet:
+            inside, compared = self._matched(node, rows)
+            meet(inside, [c for pair in compared for c in pair.equal], rows)
+        return _is_in(inside, compared, node)
+
+    def _matched(self, node: exp.In, rows: Rows) -> tuple[Rows, list["_Pair"]]:
+        """The rows of the subquery, and what is compared with them."""
+        query = node.args["query"].this
+        wanted = [
+            w.unnest() for w in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
+        ]
+        if isinstance(query, exp.Select) and _is_plain(query):
+            inside, select = self._inside(query, rows)
+            shown = [item.node.unnest() for item in items(select)]
+        else:
+            inside, shown = self._related(query, node)
+        if len(shown) != len(wanted):
+            raise SyntaxRefused("subquery has too many or too few columns", position=position(node))
+        pairs = list(zip(wanted, shown, strict=True))
+        edges = [_edge(a, rows, b, inside) for a, b in pairs]
+        found = [edge for edge in edges if edge is not None]
+        if inside.owner and not self._follows(inside, query, rows, found):
+            raise self._lost("IN", node)
+        scope, around = inside.scope(self._planning.parameters), rows.scope(self._planning.parameters)
+        return inside, [
+            _linked(edge) if edge is not None else _compared(node, a, b, around, scope)
+            for (a, b), edge in zip(pairs, edges, strict=True)
+        ]
+
+    def _related(self, query: exp.Expr, node: exp.Expr) -> tuple[Rows, list[exp.Expr]]:
+        """A grouped or combined subquery as one item."""
+        relation = apart(query, "in", self._planning, replace(self._env, outer=None))
+        if isinstance(relation, Open):
+            if relation.released:
+                relation = staged_scan(relation, "in", self._planning, position(node))
+            else:
+                relation = open_scan(relation, "in", self._planning)
+        return _alone(relation), [exp.column(f.name, "in") for f in relation.fields]
+
+    def _single(self, node: exp.Subquery, rows: Rows) -> Typed:
+        select = node.this
+        env = with_ctes(select, replace(self._env, outer=rows))
+        if isinstance(select, exp.Select):
+            found = entries(select, self._planning, env)
+            if any(e.is_protected for e in found):
+                with nested(self._planning) as meet:
+                    inside, normal = rows_of(
+                        select, found, self._planning, env, inner_of(self._planning, env)
+                    )
+                    if self._follows(inside, normal, rows):
+                        meet(inside, [], rows)
+                        return one_person(inside, normal, self._planning)
+                    beside = grouped_by_row(normal, inside)
+                if beside is not None:
+                    return self._of_group(beside, rows, node)
+        relation = self._apart(select, rows, node)
+        if len(relation.columns) != 1:
+            raise SyntaxRefused("subquery must return only one column", position=position(node))
+        return self._released(relation, node) if relation.released else self._fact(relation, node, rows)
+
+    def _of_group(self, beside: Grouped, rows: Rows, node: exp.Subquery) -> Typed:
+        """The value of the group that the row around it is in: groups are released first."""
+        relation = apart(beside.select, "", self._planning, replace(self._env, outer=None))
+        if not isinstance(relation, Open):
+            raise self._lost("a subquery for one value", node)
+        try:
+            scan = staged_scan(relation, "one", self._planning, position(node))
+        except TooComplex as error:
+            table = identifier(self._planning.first(rows.scans[0].table))
+            hint = f"Follow a column with fewer values; or ask SELECT count(*) FROM {table};"  # noqa: S608 - a hint
+            raise TooComplex(error.message, hint=hint, position=error.position) from None
+        *keys, value = [f.read(exp.column(f.name)) for f in scan.fields]
+        scope = rows.scope(self._planning.parameters)
+        equal = [
+            compare(node, exp.EQ, key, compile_expression(around, scope), scope).sql
+            for key, around in zip(keys, beside.around, strict=True)
+        ]
+        with nested(self._planning) as meet:
+            meet(_alone(scan), equal, rows)
+        one = nodes.Select((duck.call("max", value.sql),), scan.item, where=all_of(equal))
+        return replace(value, sql=nodes.Scalar(one), nullable=True, presence=None)
+
+    def _apart(self, select: exp.Expr, rows: Rows, node: exp.Expr) -> Open:
+        """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
+        columns, aliases = list(select.find_all(exp.Column)), {s.alias for s in rows.scans}
+        outside = {c.name for c in columns if rows.knows(c.name)} | {
+            c.table for c in columns if c.table in aliases
+        }
+        try:
+            relation = apart(select, "", self._planning, replace(self._env, outer=None))
+        except (UndefinedColumn, UndefinedTable) as error:
+            if not any(f'"{name}"' in error.message for name in outside):
+                raise
+            raise UnitLost(
+                "a subquery for one value that follows the row around it must follow the privacy unit",
+                hint="Leave the other condition out of the subquery, or compare the privacy keys.",
+                position=position(node),
+            ) from None
+        if not isinstance(relation, Open):
+            raise self._lost("a subquery for one value", node)
+        return relation
+
+    def _fact(self, relation: Open, node: exp.Expr, around: Rows) -> Typed:
+        """A value of public tables: a constant."""
+        typed = relation.columns[0].typed
+        is_instant = typed.type.oid == TIMESTAMPTZ.oid
+        query = carried(relation) if is_instant else relation.query
+        rows = self._planning.context.facts(duck.all_of(query, 2))
+        if len(rows) > 1:
+            raise InvalidParameter(
+                "more than one row returned by a subquery used as an expression",
+                hint="Take one value of them, such as the max.",
+                position=position(node),
+            )
+        value: object = rows[0][0] if rows else None
+        if value is None:
+            return null(typed.type)
+        if typed.is_number and typed.scale:
+            value = _fraction(value, typed.scale)
+        if is_instant and isinstance(value, datetime):
+            return instant(value, around.scope(self._planning.parameters))
+        return from_value(value, typed.type)
+
+    def _released(self, relation: Open, node: exp.Expr) -> Typed:
+        """A value that is released first: a parameter of what is computed next."""
+        if not relation.single:
+            raise Unsupported(
+                "a subquery for one value needs an aggregate without GROUP BY",
+                hint="Leave GROUP BY out, or end the subquery with ORDER BY 1 LIMIT 1.",
+                position=position(node),
+            )
+        typed = relation.columns[0].typed
+        if not (typed.is_number or typed.type.oid in (DATE.oid, TIMESTAMP.oid)):
+            raise TypeMismatch(
+                f"a released value of type {typed.type.shown} is not compared with rows",
+                position=position(node),
+            )
+        held = as_double(typed) if typed.is_number else typed.sql
+        query = nodes.Select((held,), nodes.Subquery(relation.query, nodes.Bare("s")))
+        place = nodes.Parameter(self._planning.take(placed(query, self._planning)))
+        if not typed.is_number:
+            return Typed(duck.cast(place, typed.type.name.upper()), typed.type)
+        return Typed(duck.cast(place, "DOUBLE"), FLOAT8 if typed.scale is None else typed.type, None)
+
+
+def _fraction(value: object, scale: int) -> object:
+    return Fraction(int(str(value)), 10**scale)
+
+
+def _is_plain(select: exp.Expr) -> bool:
+    return isinstance(select, exp.Select) and not (
+        any(select.args.get(a) for a in ("group", "having", "limit", "offset", "distinct"))
+        or has_aggregates(select)
+    )
+
+
+def _edge(a: exp.Expr, around: Rows, b: exp.Expr, inside: Rows) -> Edge | None:
+    return edge_between(key_column(a, around), key_column(b, replace(inside, outer=None)))
+
+
+def _alone(scan: Scan) -> Rows:
+    return Rows(
+        (scan,),
+        scan.unit,
+        scan.owner or "",
+        scan.most,
+        scan.groups,
+        scan.held,
+        scan.content,
+        present=scan.present,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A value of IN beside a column of its subquery; of two keys only rows with the same privacy unit are compared."""
+
+    equal: tuple[nodes.Expr, ...]
+    outer: nodes.Expr | None
+    """The value, where it may be NULL."""
+    inner: nodes.Expr | None
+    """The column, where it may be NULL and that decides."""
+    is_linked: bool = False
+    is_part: bool = False
+    """Of a foreign key, and NULL on either side says more than that rows belong to nobody."""
+
+
+def _linked(edge: Edge) -> _Pair:
+    """Whether others have rows is not looked at: a key that is NULL is neither in nor out."""
+    (_, field), (_, other) = edge.left, edge.right
+    held = duck.column(field.column.name)
+    is_part = not edge.is_link and not (field.column.not_null and other.column.not_null)
+    return _Pair(
+        tuple(equated(edge)), None if field.column.not_null else held, None, is_linked=True, is_part=is_part
+    )
+
+
+def _compared(node: exp.In, a: exp.Expr, b: exp.Expr, around: Scope, scope: Scope) -> _Pair:
+    left, right = compile_expression(a, around), compile_expression(b, scope)
+    equal = compare(node, exp.EQ, left, right, around).sql
+    return _Pair((equal,), left.sql if left.nullable else None, right.sql if right.nullable else None)
+
+
+MOST_UNKNOWN = 2
+"""Values of one IN that may be NULL, each with the ways in which it can be."""
+
+
+def _is_in(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> Typed:
+    """True where one row is equal; else NULL where one is neither equal nor different."""
+    found = _exists(inside, [c for p in pairs for c in p.equal])
+    unknown = [] if _as_false(node) else _unknown(inside, pairs, node)
+    if not unknown:
+        return found
+    any_of = unknown[0] if len(unknown) == 1 else nodes.Or(tuple(unknown))
+    sql = duck.case([(found.sql, nodes.TRUE), (any_of, nodes.Null())], nodes.FALSE)
+    return boolean(sql, nullable=True)
+
+
+def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[nodes.Expr]:
+    """Where NULL decides, a test for each way: each looks up equal values, and compares no row with every other."""
+    if len(pairs) > MOST_UNKNOWN or any(p.is_part for p in pairs):
+        raise Unsupported(
+            f"NOT IN compares at most {MOST_UNKNOWN} values with a subquery, and no columns of a foreign key that may "
+            "be NULL",
+            hint="Write NOT EXISTS with one comparison for each value.",
+            position=position(node),
+        )
+    found = [_is_null(p.outer) for p in pairs if p.is_linked and p.outer is not None]
+    ways = [_ways(p) for p in pairs]
+    for chosen in islice(product(*ways), 1, None):  # the first is equality throughout
+        around = [c for way in chosen for c in way.around]
+        exists = _exists(inside, [c for way in chosen for c in way.inside]).sql
+        found.append(nodes.Paren(all_of([*around, exists])))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How two values can be not different: conditions on a row of the subquery, and on the row around it."""
+
+    inside: tuple[nodes.Expr, ...] = ()
+    around: tuple[nodes.Expr, ...] = ()
+
+
+def _ways(pair: _Pair) -> list[_Way]:
+    ways = [_Way(inside=pair.equal)]
+    if pair.inner is not None:
+        ways.append(_Way(inside=(_is_null(pair.inner),)))
+    if pair.outer is not None and not pair.is_linked:
+        ways.append(_Way(around=(_is_null(pair.outer),)))
+    return ways
+
+
+def _is_null(value: nodes.Expr) -> nodes.Expr:
+    return nodes.Paren(nodes.IsNull(value))
+
+
+def _as_false(node: exp.Expr) -> bool:
+    """Whether NULL leaves a row out where this stands, as false does: in WHERE, ON and WHEN, under AND and OR."""
+    above = node.parent
+    while isinstance(above, exp.And | exp.Or | exp.Paren):
+        node, above = above, above.parent
+    if isinstance(above, exp.If):
+        return node.arg_key == "this" and isinstance(above.parent, exp.Case) and above.parent.this is None
+    return isinstance(above, exp.Where | exp.Having) or (isinstance(above, exp.Join) and node.arg_key == "on")
+
+
+def _exists(inside: Rows, further: Sequence[nodes.Expr]) -> Typed:
+    conditions = [*inside.present, *inside.conditions, *hashed(further)]
+    where = all_of(conditions) if conditions else None
+    select = nodes.Select((duck.integer(1),), inside.scans[0].item, inside.joins, where)
+    return boolean(nodes.Exists(select), nullable=False)

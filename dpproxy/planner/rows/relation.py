@@ -1,0 +1,193 @@
+"""A relation of protected rows: where it comes from, whose rows they are, and how many of them one person can have."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.planner.refusals import unknown_column
+from dpproxy.planner.rows.fields import Field, Identifier
+from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedTable
+
+Inner = Callable[[exp.Expr, "Rows"], Typed | None]
+"""Compiles IN, EXISTS and scalar subqueries of an expression over rows; None for other nodes."""
+
+
+EARLIER = "an earlier stage"
+"""The source of what the statement itself released before, where its name is the analyst's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the next stage knows of a released relation: its query, and of its rows the number and what is unique."""
+
+    query: nodes.Query
+    names: tuple[str, ...]
+    """The physical columns that hold ``c0...``."""
+    rows: int
+    unique: frozenset[str]
+    """No two rows share the values of these columns; empty where none are known."""
+
+    def met(self, equated: frozenset[str]) -> int:
+        """How many of its rows share one value of some columns, at most."""
+        return 1 if self.unique and self.unique <= equated else max(1, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One item of FROM. Its physical columns have names that no other item of the statement has.
+
+    ``unit`` is the column with the resolved privacy unit: None where a row is the unit, and in public relations, which
+    have no ``owner`` either. A unit counts with at most ``most`` rows and in at most ``groups`` groups; ``held`` says
+    that no unit has more rows, by construction.
+    """
+
+    alias: str
+    item: nodes.Item
+    fields: tuple[Field, ...]
+    table: str
+    unit: nodes.Column | None = None
+    owner: str | None = None
+    most: int = 1
+    groups: int = 1
+    held: bool = False
+    present: tuple[nodes.Expr, ...] = ()
+    """What must hold of a row that belongs to somebody, where the item does not ask for it itself."""
+    content: tuple[nodes.Column, ...] = ()
+    """The columns that make up the row."""
+    referred: bool = False
+    """At most one row of a unit for each value of the column that others refer to: joined along the reference, it adds
+    no rows."""
+    known: tuple[exp.Expr, ...] = ()
+    """Conditions over its fields that hold of every row, as they are written."""
+    is_empty: bool = False
+    """Known to have no rows, whatever the data."""
+    whole: bool = False
+    """A protected table under its own names, cut to units' rows and to nothing else."""
+    inner: tuple[str, ...] = ()
+    """The tables that a subquery's rows are from."""
+    stage: Stage | None = None
+    """Of a relation that an earlier stage of the statement releases."""
+
+    @property
+    def name(self) -> str:
+        """What tells the item apart from all others of the statement, those around a subquery too."""
+        first = self.content[0]
+        return first.name
+
+    def find(self, name: str) -> Field | None:
+        """The field of a name."""
+        return next((f for f in self.fields if f.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Scans joined: ``FROM tree joins WHERE conditions``."""
+
+    scans: tuple[Scan, ...]
+    unit: nodes.Expr | None
+    owner: str
+    most: int
+    groups: int
+    held: bool
+    content: tuple[nodes.Column, ...]
+    joins: tuple[nodes.Join, ...] = ()
+    present: tuple[nodes.Expr, ...] = ()
+    conditions: tuple[nodes.Expr, ...] = ()
+    padded: frozenset[str] = frozenset()
+    """Aliases of protected items whose side an outer join fills with NULL for public rows: these must count for 0."""
+    hidden: frozenset[tuple[str, str]] = frozenset()
+    """(alias, column) of the second column of USING: only its qualified name finds it."""
+    inner: Inner = field(default=lambda _node, _rows: None, repr=False)
+    outer: "Rows | None" = None
+    """The relation around a subquery."""
+
+    @property
+    def tables(self) -> str:
+        """The relation for people."""
+        return ", ".join(self.sources)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the tables that the rows are from."""
+        own = ((s.inner or ((s.table,) if s.stage is None else (EARLIER,))) for s in self.scans)
+        return tuple(dict.fromkeys(name for names in own for name in names))
+
+    def scope(self, parameters: Parameters) -> Scope:
+        """The leaves for the expression compiler."""
+        return Scope(Level.ROW, self.leaf, parameters)
+
+    def leaf(self, node: exp.Expr) -> Typed | None:
+        """A column, or a subquery's answer."""
+        if isinstance(node, exp.AggFunc):
+            raise GroupingError("aggregate function calls may not stand here", position=position(node))
+        if type(node) is exp.Column:
+            return self.field(node).read(node)
+        return self.inner(node, self)
+
+    def knows(self, name: str) -> bool:
+        """Whether an unqualified name is a column here."""
+        return any(s.find(name) is not None for s in self.scans)
+
+    def field(self, node: exp.Column) -> Field:
+        """What a name means. Raises 42703 alike for missing and undeclared columns, 42702, 42P01."""
+        found = [f for _, f in self.candidates(node)]
+        if len(found) > 1:
+            raise AmbiguousColumn(f'column reference "{node.name}" is ambiguous', position=position(node))
+        if found:
+            return found[0]
+        if self.outer is not None:
+            return self.outer.field(node)
+        if node.table and all(s.alias != node.table for s in self.scans):
+            raise UndefinedTable(
+                f'missing FROM-clause entry for table "{node.table}"', position=position(node)
+            )
+        scans = [s for s in self.scans if not node.table or s.alias == node.table]
+        names = (f.name for s in scans for f in s.fields if not isinstance(f, Identifier))
+        raise unknown_column(node, scans[0].table, names)
+
+    def candidates(self, node: exp.Column) -> Iterator[tuple[Scan, Field]]:
+        """Every column of this relation that the name can mean."""
+        for scan in self.scans:
+            if node.table and scan.alias != node.table:
+                continue
+            found = scan.find(node.name)
+            if found is not None and (node.table or (scan.alias, node.name) not in self.hidden):
+                yield scan, found
+
+    def where(self, conditions: list[nodes.Expr]) -> "Rows":
+        """The same rows under further conditions."""
+        return replace(self, conditions=(*self.conditions, *conditions))
+
+
+def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of a SELECT that belong to it, not to a subquery."""
+    return tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query))
+
+
+def normal(select: exp.Select, rows: Rows, shown: frozenset[str] = frozenset()) -> exp.Select:
+    """A copy in which one column is written one way: bare where there is one item in FROM, qualified elsewhere.
+
+    A bare name in ORDER BY is a column of the SELECT list first, of those called ``shown``.
+    """
+    copy = select.copy()
+    lone = len(rows.scans) == 1
+    order = copy.args.get("order")
+    kept = {id(e.this) for e in (order.expressions if order is not None else ())
+            if type(e.this) is exp.Column and not e.this.table and e.this.name in shown}  # fmt: skip
+    columns = [n for n in own_nodes(copy) if type(n) is exp.Column and not isinstance(n.this, exp.Star)]
+    for node in [n for n in columns if id(n) not in kept]:
+        found = list(rows.candidates(node))
+        if node.table and not found and all(s.alias != node.table for s in rows.scans) and rows.outer is None:
+            raise UndefinedTable(
+                f'missing FROM-clause entry for table "{node.table}"', position=position(node)
+            )
+        if lone and node.table == rows.scans[0].alias:
+            node.set("table", None)
+        elif not lone and len(found) == 1:
+            node.set("table", exp.to_identifier(found[0][0].alias, quoted=True))
+    return copy

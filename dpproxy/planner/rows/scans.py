@@ -1,0 +1,262 @@
+"""Tables as items of FROM: protected ones with their unit resolved, public ones as they are."""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.domains import Lookup
+from dpproxy.analysis.keys import MOST_KEYS, Values, check_size
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.analysis.typed import Typed
+from dpproxy.planner.access import Context
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.prepared import Layout, layout_of, prepared_scan
+from dpproxy.planner.rows.fields import Declared, Field, Identifier, KeyPart, Present, Public
+from dpproxy.planner.rows.owners import is_direct, owned, owner_link, present, unit_link
+from dpproxy.planner.rows.relation import Scan
+from dpproxy.policy.model import Between, Domain, Exposure, Members, Policy, References, Scalar, TablePolicy
+from dpproxy.policy.units import are_of_one_unit, unit_table
+from dpproxy.values.errors import BoundsMissing
+from dpproxy.values.pgtypes import FLOATS, NUMERIC, PLAIN, TEXTS, TIMESTAMPTZ, Column
+from udfs.privacy import NANO, Loss
+
+
+def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: bool) -> Scan:
+    """A protected table.
+
+    ``lone`` where nothing else stands in FROM and the table can be read bare.
+    """
+    unit = table.unit
+    if unit is None:
+        raise AssertionError("a protected table has a unit")
+    policy = planning.context.policy
+    owner = unit_table(policy, table.name)
+    layout = prepared_layout(table, planning)
+    if layout is not None:
+        return prepared_scan(layout, table, owner.name, alias, planning, lone=lone)
+    columns = planning.context.schema.tables[table.name]
+    direct = unit.key is None or is_direct(policy, unit)
+    groups = unit.groups
+    if lone and direct:
+        for column in columns:
+            planning.reserve(column.name)
+        return Scan(
+            alias,
+            nodes.Table(table.name),
+            _fields(table, owner, columns, planning, {}),
+            table.name,
+            None if unit.key is None else duck.column(unit.key),
+            owner.name,
+            unit.max_rows,
+            groups,
+            present=() if unit.key is None else present(unit),
+            content=tuple(duck.column(c.name) for c in columns),
+            whole=True,
+        )
+    names = {c.name: planning.reserve(c.name) for c in columns}
+    content = tuple(duck.column(name) for name in names.values())
+    if unit.key is None:
+        renamed = [duck.named(duck.column(c), name) for c, name in names.items()]
+        base = nodes.Table(table.name)
+        select, resolved = nodes.Select(items=tuple(renamed), source=base), None
+    else:
+        resolved = duck.column(planning.reserve("unit"))
+        select = owned(policy, table, unit, names, resolved.name)
+    return Scan(
+        alias,
+        nodes.Subquery(select, planning.reserve("t")),
+        _fields(table, owner, columns, planning, names),
+        table.name,
+        resolved,
+        owner.name,
+        unit.max_rows,
+        groups,
+        held=unit.key is None,
+        content=content,
+        whole=True,
+    )
+
+
+def prepared_layout(table: TablePolicy, planning: Planning) -> Layout | None:
+    """How a protected table is prepared; None where it is read as it is."""
+    context = planning.context
+    if context.prepared is None:
+        return None
+    if table.name not in context.prepared:
+        columns = context.schema.tables[table.name]
+        fields = _fields(table, unit_table(context.policy, table.name), columns, planning, {})
+        context.prepared[table.name] = layout_of(table, fields, context)
+    found = context.prepared[table.name]
+    return found if isinstance(found, Layout) else None
+
+
+def prepared_names(context: Context) -> frozenset[str]:
+    """The names of all prepared tables of a policy."""
+    planning, policy = Planning(context, Parameters(), Loss(NANO)), context.policy
+    protected = [t for t in policy.tables.values() if t.unit is not None and t.name in context.schema.tables]
+    layouts = [prepared_layout(t, planning) for t in protected]
+    return frozenset(found.table.name for found in layouts if found is not None)
+
+
+def _fields(
+    table: TablePolicy,
+    owner: TablePolicy,
+    columns: tuple[Column, ...],
+    planning: Planning,
+    names: dict[str, str],
+) -> tuple[Field, ...]:
+    """The declared columns, the key, and what other tables refer to; what else the table holds is as if not there."""
+    policy = planning.context.policy
+    targets = {t.unit.references for t in policy.tables.values() if t.unit is not None}
+    found: list[Field] = []
+    together = {
+        c: References(k.table, r)
+        for k in table.composites
+        for c, r in zip(k.columns, k.referenced, strict=True)
+    }
+    for column in columns:
+        own = table.unit is not None and table.unit.key == column.name  # where it is NULL, rows are not read
+        refers = own and table.unit is not None and table.unit.references is not None
+        referred = not own and (table.name, column.name) in targets
+        link = unit_link(policy, table.name, column.name) if own or referred else None
+        parts = tuple(_parts(policy, table, column.name))
+        declared = table.columns.get(column.name)
+        domain = declared.domain if declared is not None else None
+        domain = domain or together.get(column.name)
+        is_unit = link is not None and link == owner_link(owner)
+        filled = (
+            isinstance(domain, Between) and domain.not_null and link is None and not parts
+        )  # keys are compared as they are
+        held = Column(names.get(column.name, column.name), column.type, column.not_null or own or filled)
+        if domain is not None and column.type.oid in PLAIN and not _is_bounded(column, domain):
+            found.append(Present(column.name, held))
+        elif domain is not None:
+            kind = None if declared is None else declared.column_class
+            lookup = _lookup(planning)
+            found.append(
+                Declared(column.name, held, domain, link, lookup, is_unit, kind, refers, referred, parts)
+            )
+        elif link is not None or parts:
+            found.append(Identifier(column.name, held, link, table.name, is_unit, refers, referred, parts))
+    return tuple(found)
+
+
+def _parts(policy: Policy, table: TablePolicy, column: str) -> Iterator[KeyPart]:
+    """The places of a column in foreign keys: those of its own table, and those of others that refer to this one."""
+    for other in policy.tables.values():
+        for key in other.foreign_keys:
+            if not are_of_one_unit(policy, key.table, key.target):
+                continue
+            if key.table == table.name and column in key.columns:
+                yield KeyPart(key, key.columns.index(column), is_target=False)
+            if key.target == table.name and column in key.referenced:
+                yield KeyPart(key, key.referenced.index(column), is_target=True)
+
+
+def _is_bounded(column: Column, domain: Domain) -> bool:
+    """A moment with a time zone inside declared ends: beside rows it is a timestamp of UTC."""
+    return column.type.oid == TIMESTAMPTZ.oid and isinstance(domain, Between | Members)
+
+
+def _lookup(planning: Planning) -> Lookup:
+    """The values of a public column."""
+
+    def lookup(table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
+        values = _distinct(planning, nodes.Table(table), column, most + 1)  # NULL may be the last
+        return tuple(v for v in values if v is not None)[:most]
+
+    return lookup
+
+
+def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
+    """A public table under names of its own."""
+    columns = planning.context.schema.tables[table.name]
+    base = nodes.Table(table.name)
+    names = {c.name: planning.reserve(c.name) for c in columns}
+    select = nodes.Select(
+        items=tuple(duck.named(duck.column(c.name), names[c.name]) for c in columns), source=base
+    )
+    fields = tuple(
+        Present(c.name, Column(names[c.name], c.type, c.not_null))
+        if c.type.oid in PLAIN
+        else Public(
+            c.name,
+            Column(names[c.name], c.type, c.not_null),
+            _shape(planning, base, c),
+            _keys(planning, base, c),
+        )
+        for c in columns
+    )
+    content = tuple(duck.column(names[c.name]) for c in columns)
+    return Scan(
+        alias, nodes.Subquery(select, planning.reserve("t")), fields, table.name, content=content, held=True
+    )
+
+
+def is_public(table: TablePolicy) -> bool:
+    """Whether a table is nobody's."""
+    return table.exposure is Exposure.PUBLIC
+
+
+def public_value(column: Column, name: str) -> Typed:
+    """A public column in the form expressions take."""
+    raw: nodes.Expr = duck.column(name)
+    kind = column.type
+    if kind.oid in FLOATS:
+        return Typed(duck.cast(raw, "DOUBLE"), kind, None)
+    if kind.oid == NUMERIC.oid and kind.scale:
+        wide = duck.binary("*", duck.cast(raw, f"DECIMAL(38, {kind.scale})"), duck.integer(10**kind.scale))
+        return Typed(duck.cast(wide, "HUGEINT"), kind, kind.scale)
+    return Typed(raw, kind, 0)
+
+
+def _shape(planning: Planning, source: nodes.Item, column: Column) -> Callable[[str], Typed]:
+    """The column's value with bounds that are facts: its least and greatest value, its longest text."""
+    kind = column.type
+
+    def shape(name: str) -> Typed:
+        typed = public_value(column, name)
+        own = duck.column(column.name)
+        if typed.is_number:
+            ends = duck.call("min", own), duck.call("max", own)
+            [[low, high]] = planning.context.facts(nodes.Select(ends, source))
+            if isinstance(low, bool) or not _finite(low) or not _finite(high):
+                return typed
+            return Typed(typed.sql, kind, typed.scale, Fraction(low), Fraction(high))  # type: ignore[arg-type]
+        if kind.oid in TEXTS:
+            length = duck.call("max", duck.call("length", own))
+            [[longest]] = planning.context.facts(nodes.Select((length,), source))
+            return Typed(typed.sql, kind, longest=longest if isinstance(longest, int) else 0)
+        return typed
+
+    return shape
+
+
+def _finite(value: object) -> bool:
+    try:
+        Fraction(str(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _keys(planning: Planning, source: nodes.Item, column: Column) -> Callable[[int | None], Values]:
+    def keys(at: int | None) -> Values:
+        if column.type.oid in FLOATS:
+            raise BoundsMissing(
+                f'column "{column.name}" has no declared set of keys', hint="Group by a text or a whole number.",
+                position=at,
+            )  # fmt: skip
+        values = _distinct(planning, source, column.name, MOST_KEYS + 1)
+        check_size(len(values), at)
+        scale = column.type.scale or 0
+        if scale:
+            return tuple(None if v is None else int(Fraction(v) * 10**scale) for v in values)  # type: ignore[arg-type]
+        return values
+
+    return keys
+
+
+def _distinct(planning: Planning, source: nodes.Item, column: str, most: int) -> tuple[Scalar | None, ...]:
+    return tuple(row[0] for row in planning.context.facts(duck.distinct(source, [column], most)))

@@ -1,0 +1,198 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from dpproxy.backends.duckdb.snapshot import snapshot
+from dpproxy.values.errors import StartupError
+
+Lines = list[str]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "data, 'quoted'"
+    folder.mkdir()
+    (folder / "people.csv").write_text('id,name\n1,"Smith, A"\n2,\n')
+    return folder
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+def rows(file: Path, sql: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(file, read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def write_parquet(file: Path, select: str) -> None:
+    with duckdb.connect() as connection:
+        connection.sql(select).write_parquet(str(file))
+
+
+def refused(source: Path, state: Path) -> str:
+    with pytest.raises(StartupError) as caught:
+        snapshot(source, state, print)
+    assert not list(state.glob("*")), "nothing half-written stays"
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_files_become_tables_with_their_own_names_and_types(source: Path, state: Path):
+    write_parquet(
+        source / "Odd Table.parquet", "SELECT 1::INTEGER AS a, DATE '2020-01-02' AS \"B c\", {'x': 1} AS s"
+    )
+    (source / "README.md").write_text("not data")
+    (source / ".hidden.csv").write_text("x\n")
+    told: Lines = []
+    file = snapshot(source, state, told.append)
+    assert rows(file, "SELECT * FROM people ORDER BY id") == [(1, "Smith, A"), (2, None)]
+    columns = (
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY 1, 2"
+    )
+    assert rows(file, columns) == [
+        ("Odd Table", "B c", "DATE"),
+        ("Odd Table", "a", "INTEGER"),
+        ("Odd Table", "s", "STRUCT(x INTEGER)"),
+        ("people", "id", "BIGINT"),
+        ("people", "name", "VARCHAR"),
+    ]
+    assert told == []
+    assert file.stat().st_mode & 0o077 == 0
+    assert [f.name for f in state.iterdir()] == [file.name]
+
+
+def test_the_same_files_are_imported_once(source: Path, state: Path):
+    first = snapshot(source, state, print)
+    before = first.stat()
+    assert snapshot(source, state, print) == first
+    assert first.stat() == before
+
+
+def test_changed_files_give_a_new_snapshot_and_the_old_one_goes(source: Path, state: Path):
+    first = snapshot(source, state, print)
+    (source / "people.csv").write_text("id,name\n7,z\n")
+    told: Lines = []
+    second = snapshot(source, state, told.append)
+    assert rows(second, "FROM people") == [(7, "z")]
+    assert second != first
+    assert not first.exists()
+    assert len(told) == 1
+    assert "ADVANCE PRIVACY DATA VERSION" in told[0]
+
+
+def test_a_failed_import_leaves_the_old_snapshot(source: Path, state: Path):
+    first = snapshot(source, state, print)
+    (source / "bad.parquet").write_bytes(b"PAR1")
+    with pytest.raises(StartupError, match=r"bad\.parquet: expected a readable Parquet file"):
+        snapshot(source, state, print)
+    assert [f.name for f in state.iterdir()] == [first.name]
+
+
+def test_a_slow_import_says_where_it_is(source: Path, state: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dpproxy.backends.duckdb.snapshot.LARGE", 1)
+    told: Lines = []
+    snapshot(source, state, told.append)
+    assert told == ["importing people.csv (1 of 1, 0 MB)"]
+
+
+def test_a_long_import_says_how_far_it_is(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch):
+    (folder := tmp_path / "long").mkdir()
+    duckdb.sql(f"COPY (SELECT hash(i) AS h, hash(i, 1) AS g FROM range(300000) r(i)) TO '{folder / 'a.csv'}'")
+    monkeypatch.setattr("dpproxy.backends.duckdb.snapshot.EVERY", 0.005)
+    told: list[str] = []
+    snapshot(folder, state, told.append)
+    shares = [int(line.rpartition(": ")[2].removesuffix(" %")) for line in told]
+    assert told[0].startswith("importing a.csv (1 of 1, ")
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] <= shares[-1] <= 100
+
+
+def test_a_database_file_is_served_as_it_is(tmp_path: Path, state: Path):
+    file = tmp_path / "x.duckdb"
+    duckdb.connect(file).close()
+    assert snapshot(file, state, print) == file
+    assert not state.exists()
+
+
+def test_what_is_no_database_and_no_directory_is_named(tmp_path: Path, state: Path):
+    (tmp_path / "x.duckdb").write_bytes(b"x" * 100)
+    assert refused(tmp_path / "x.duckdb", state).startswith(
+        f"{tmp_path}/x.duckdb: expected a DuckDB or SQLite file"
+    )
+    assert refused(tmp_path / "none", state).startswith(f"{tmp_path}/none: expected")
+    (tmp_path / "empty").mkdir()
+    assert refused(tmp_path / "empty", state).endswith("there are none")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("id,name\n1,a\n1,SECRET,3,4\n", "expected a readable CSV file"),
+        ("id,name\nSECRET\n2,b\n", "expected a readable CSV file"),
+        ("", "expected a name for every column"),
+        ("id,,x\n1,2,3\n", "expected a name for every column"),
+        ("id;name\n1;SECRET\n", "separated by commas"),
+        ("id,ID\n1,2\n", "expected column names that differ by more than case: id, ID"),
+        ("a,a\n1,2\n", "expected column names that differ by more than case: a, a"),
+    ],
+)
+def test_a_wrong_csv_is_named_and_not_quoted(source: Path, state: Path, text: str, problem: str):
+    (source / "people.csv").write_text(text)
+    message = refused(source, state)
+    assert message.startswith(f"{source}/people.csv: {problem}") or problem in message
+    assert "SECRET" not in message
+
+
+def test_parquet_columns_that_differ_in_case_only_are_refused(source: Path, state: Path):
+    parquet.write_table(pyarrow.table({"id": [1], "Id": [2]}), source / "p.parquet")
+    assert refused(source, state).endswith(
+        "p.parquet: expected column names that differ by more than case: id, Id"
+    )
+
+
+def test_two_files_for_one_table_are_refused(source: Path, state: Path):
+    (source / "People.CSV").write_text("x\n1\n")
+    assert "is the same table" in refused(source, state)
+
+
+def test_a_state_directory_that_cannot_be_written_is_named(source: Path, state: Path):
+    state.write_text("a file")
+    with pytest.raises(StartupError, match="expected a state directory: File exists"):
+        snapshot(source, state, print)
+
+
+def test_columns_that_a_parquet_file_requires_stay_required(source: Path, state: Path):
+    fields = [pyarrow.field("n", pyarrow.int32(), nullable=False), pyarrow.field("m", pyarrow.int32())]
+    table = pyarrow.table([[1, 2], [3, None]], schema=pyarrow.schema(fields))
+    parquet.write_table(table, source / "required.parquet")
+    sql = "SELECT column_name, is_nullable FROM duckdb_columns() WHERE table_name = 'required' ORDER BY column_index"
+    assert rows(snapshot(source, state, print), sql) == [("n", False), ("m", True)]
+
+
+def test_what_a_killed_import_has_left_is_removed_and_nothing_of_one_that_goes_on(source: Path, state: Path):
+    state.mkdir()
+    for name in ("snapshot-a.7.partial", "snapshot-a.7.partial.wal", "prepared-a.duckdb"):
+        (state / name).touch()
+    for name in ("snapshot-a.7.partial.tmp", "snapshot-b.duckdb.tmp"):
+        (state / name).mkdir()
+        (state / name / "duckdb_temp_7_0_storage_DEFAULT-0.tmp").touch()
+    other = (
+        "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read(); c.close()"
+    )
+    half = state / "snapshot-c.8.partial"
+    with subprocess.Popen(
+        [sys.executable, "-c", other, str(half)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as goes_on:
+        assert goes_on.stdout is not None
+        goes_on.stdout.readline()
+        file = snapshot(source, state, print)
+        kept = {path.name for path in state.iterdir()} - {f"{half.name}.wal"}
+        goes_on.communicate()
+    assert kept == {file.name, half.name, "prepared-a.duckdb"}

@@ -1,0 +1,70 @@
+"""What is known of a value's bounds in SQLite decides which operations are its own, and which are refused."""
+
+import sqlite3
+from fractions import Fraction
+
+import pytest
+
+from dpproxy.algebra import nodes
+from dpproxy.backends.servers.dialect import Kind, Reach, Value
+from dpproxy.backends.sqlite import values
+from dpproxy.backends.sqlite.functions import register
+from dpproxy.values.errors import Unsupported
+
+
+def number(text: str) -> Value:
+    return values.number(nodes.Number(text), ())
+
+
+def computed(value: Value) -> Fraction:
+    with sqlite3.connect(":memory:") as connection:
+        register(connection)
+        [found] = connection.execute(f"SELECT {value.sql}").fetchone()
+    connection.close()
+    return Fraction(int(found), 10**value.scale)
+
+
+@pytest.mark.parametrize(
+    "first", ["0", "1.5", "9223372036854775807", "9223372036854775808", f"{'9' * 30}.25"]
+)
+@pytest.mark.parametrize("second", ["3", "0.001", "170141183460469231731687303715884105727"])
+def test_arithmetic_of_exact_numbers_is_exact_in_any_size(first: str, second: str):
+    a, b = number(first), number(second)
+    for sign, wanted in (("+", "__add__"), ("-", "__sub__"), ("*", "__mul__")):
+        if {a.kind, b.kind} == {Kind.WHOLE}:
+            continue  # of 64 bits the planner has excluded what overflows
+        found = computed(values.exact(sign, a, b))
+        assert found == getattr(Fraction(first), wanted)(Fraction(second)), (first, sign, second)
+
+
+def test_a_double_is_read_exactly():
+    with sqlite3.connect(":memory:") as connection:
+        register(connection)
+        for value in (0.1, 1e23, 5e-324, 1.7976931348623157e308, 2.0**53, -0.3):
+            assert connection.execute(f"SELECT {values.double(value).sql}").fetchone() == (value,)
+    connection.close()
+    with pytest.raises(Unsupported):
+        values.double(float("inf"))
+
+
+def test_what_could_be_nan_is_refused_and_what_is_infinite_is_not_computed_with():
+    anything = Value("x", Kind.DOUBLE)
+    large = Value("x", Kind.DOUBLE, Reach(-1e300, 1e300, top=False, bottom=False))
+    add = values.arithmetic("+")
+    with pytest.raises(Unsupported, match="without bounds"):
+        add(nodes.Null(), [anything, large])
+    product = values.arithmetic("*")(nodes.Null(), [large, large])
+    assert not product.reach.is_finite
+    with pytest.raises(Unsupported, match="without bounds"):
+        add(nodes.Null(), [product, large])
+
+
+def test_comparisons_of_numbers_of_different_scales():
+    for first, second, wanted in (("1.5", "1.50", 0), ("2", "1.999", 1), ("0.1", f"{'9' * 35}", -1)):
+        a, b = number(first), number(second)
+        for sign, holds in (("<", wanted < 0), ("=", wanted == 0), (">", wanted > 0)):
+            assert bool(computed(Value(values.compared(sign, a, b), Kind.TRUTH))) == holds, (
+                first,
+                sign,
+                second,
+            )

@@ -1,0 +1,104 @@
+"""Which groups are shown, where some may have no rows."""
+
+import math
+
+import pytest
+
+from dpproxy.algebra.plan import Plan
+from tests.golden.world import World, build, plan_of
+from tests.planner.release.test_intervals import shown
+
+GROUPS = 40
+EMPTY = 30
+STATEMENTS = 400
+HIDE = {"dp.epsilon": "0.5", "dp.empty_groups": "hide"}
+HEADER = (
+    "CREATE TABLE people (id INTEGER, g INTEGER, far INTEGER, age INTEGER NOT NULL)",
+    "ALTER TABLE people SET PRIVACY KEY (id)",
+    f"ALTER TABLE people ALTER COLUMN g SET PRIVACY DOMAIN BETWEEN 0 AND {GROUPS - 1}",
+    "ALTER TABLE people ALTER COLUMN far SET PRIVACY DOMAIN BETWEEN 1 AND 1001",
+    "ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 100",
+)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return build(HEADER)
+
+
+def hidden(plan: Plan) -> int | None:
+    assert plan.accuracy is not None
+    return plan.accuracy.hidden
+
+
+@pytest.mark.statistical
+def test_a_group_without_rows_is_shown_by_one_statement_in_twenty_at_most(world: World):
+    """False-alarm rate under 1e-6: 4.9 standard deviations. Groups that have rows are above the threshold by far."""
+    plan = plan_of(world, "SELECT g, count(*) AS n FROM people GROUP BY g", HIDE)
+    (part,) = plan.parts
+    assert part.mechanism is not None
+    exact = [0] * EMPTY + [500] * (GROUPS - EMPTY)
+    false = 0
+    for _ in range(STATEMENTS):
+        noise = part.mechanism.draw(GROUPS).tolist()
+        keys = {row[0] for row in shown(plan, [[e + n] for e, (n,) in zip(exact, noise, strict=True)])}
+        assert set(range(EMPTY, GROUPS)) <= keys
+        false += len(keys) > GROUPS - EMPTY
+    assert false <= STATEMENTS * 0.05 + 4.9 * math.sqrt(STATEMENTS * 0.05 * 0.95)
+
+
+def test_the_threshold_decides_and_nothing_else(world: World):
+    plan = plan_of(
+        world, "SELECT g, count(*) AS n FROM people GROUP BY g HAVING g > 2 AND count(*) < 900", HIDE
+    )
+    most = hidden(plan)
+    assert most is not None
+    counts = [most + (g % 3) for g in range(GROUPS)]
+    kept = [g for g in range(3, GROUPS) if g % 3]
+    assert [row[0] for row in shown(plan, [[n] for n in counts])] == kept
+
+
+def test_windows_and_limits_are_over_groups_that_are_shown(world: World):
+    sql = "SELECT g, avg(count(*)) OVER () AS mean FROM people GROUP BY g ORDER BY g LIMIT 2"
+    plan = plan_of(world, sql, HIDE)
+    rows = shown(plan, [[600 if g > 36 else 0] for g in range(GROUPS)])
+    assert [(g, float(str(mean))) for g, mean, *_ in rows] == [(37, 600.0), (38, 600.0)]
+
+
+def test_a_count_is_released_where_there_is_none(world: World):
+    plans = [
+        plan_of(world, "SELECT g, sum(age) FROM people GROUP BY g", o) for o in ({"dp.epsilon": "0.5"}, HIDE)
+    ]
+    assert [plan.parts[0].measures for plan in plans] == [1, 2]
+    assert [len(plan.outputs) for plan in plans] == [2, 2]
+
+
+def test_intervals_are_of_all_groups_together(world: World):
+    plan = plan_of(world, "SELECT g, count(*) FROM people GROUP BY g", HIDE)
+    assert plan.accuracy is not None
+    assert plan.accuracy.together
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_hidden"),
+    [
+        ("SELECT far, count(*) FROM people GROUP BY far", True),
+        ("SELECT far, avg(age), count(*) FROM people GROUP BY far", True),
+        ("SELECT far, sum(age) FROM people GROUP BY far", False),
+        ("SELECT g, count(*) FROM people GROUP BY g", False),
+        ("SELECT count(*) FROM people", False),
+    ],
+)
+def test_by_default_those_of_many_are_hidden_where_rows_are_counted(world: World, sql: str, is_hidden: bool):  # noqa: FBT001
+    assert (hidden(plan_of(world, sql, {"dp.epsilon": "0.5"})) is not None) == is_hidden
+    assert hidden(plan_of(world, sql, {"dp.epsilon": "0.5", "dp.empty_groups": "show"})) is None
+
+
+def test_a_whole_has_no_groups(world: World):
+    assert hidden(plan_of(world, "SELECT count(*) FROM people", HIDE)) is None
+
+
+def test_each_grouping_set_has_its_own_threshold(world: World):
+    plan = plan_of(world, "SELECT g, count(*) FROM people GROUP BY ROLLUP (g)", HIDE)
+    assert hidden(plan) is not None
+    assert plan.answer.count("WHERE") == 1

@@ -1,0 +1,73 @@
+"""Released relations beside protected rows; their answers are in tests/golden/two_stages.test."""
+
+import pytest
+
+from dpproxy.algebra import nodes
+from dpproxy.planner.rows.relation import Stage
+from tests.golden.world import World, plan_of
+
+QUERY = nodes.Select((nodes.Star(),), nodes.Table("t"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "unique", "equated", "met"),
+    [
+        (7, {"a"}, {"a"}, 1),
+        (7, {"a"}, {"a", "b"}, 1),
+        (7, {"a", "b"}, {"a"}, 7),
+        (7, set(), {"a"}, 7),
+        (0, set(), set(), 1),
+    ],
+)
+def test_a_row_meets_one_where_all_that_is_unique_is_equated(
+    rows: int, unique: set[str], equated: set[str], met: int
+):
+    assert Stage(QUERY, ("a", "b"), rows, frozenset(unique)).met(frozenset(equated)) == met
+
+
+@pytest.mark.parametrize(
+    ("joined", "factor"),
+    [
+        ("(SELECT ward, count(*) FROM visits GROUP BY ward) s ON s.ward = v.ward", 2),
+        ("(SELECT hours, count(*) FROM visits GROUP BY hours) s ON s.hours = v.hours", 2),
+        ("(SELECT ward, count(*) FROM visits GROUP BY ward) s ON s.ward <> v.ward", 4),
+        ("(SELECT ward, hours, count(*) FROM visits GROUP BY ward, hours) s ON s.ward = v.ward", 24),
+        ("(SELECT count(*) AS n FROM visits GROUP BY ward) s ON s.n = v.hours", 4),
+        ("(SELECT hours * 0.5 AS h, count(*) FROM visits GROUP BY hours * 0.5) s ON s.h = v.hours", 12),
+    ],
+)
+def test_what_a_person_pays_grows_with_the_released_rows_that_a_row_meets(
+    clinic: World, joined: str, factor: int
+):
+    first, second = plan_of(
+        clinic, f"SELECT v.ward, count(*) FROM visits v JOIN {joined} GROUP BY v.ward"
+    ).parts
+    assert second.factor == factor
+    assert first.inputs == ()
+    assert all(query.has(nodes.Release) for _, query in second.inputs)
+
+
+def test_there_is_a_parameter_for_each_value_and_one_for_the_number_of_rows(clinic: World):
+    top = "SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 1"
+    _, second = plan_of(clinic, f"SELECT count(*) FROM visits v JOIN ({top}) s ON s.ward = v.ward").parts
+    assert len(second.inputs) == 3
+    assert {p.number for p in second.query.find_all(nodes.Parameter)} == {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_narrowed"),
+    [
+        ("JOIN ({}) s ON s.ward = v.ward", True),
+        ("JOIN ({}) s ON s.ward = v.ward AND v.hours > 1", True),
+        ("WHERE v.ward IN ({})", True),
+        ("LEFT JOIN ({}) s ON s.ward = v.ward", False),
+        ("WHERE v.ward NOT IN ({})", False),
+        ("WHERE v.ward IN ({}) OR v.hours = 1", False),
+    ],
+)
+def test_keys_that_an_earlier_stage_has_not_shown_are_not_answered(
+    clinic: World, condition: str, *, is_narrowed: bool
+):
+    top = "SELECT ward FROM visits GROUP BY ward HAVING count(*) > 1"
+    plan = plan_of(clinic, f"SELECT v.ward, count(*) FROM visits v {condition.format(top)} GROUP BY v.ward")
+    assert ('"r1"."k0" IN (SELECT' in plan.answer) == is_narrowed

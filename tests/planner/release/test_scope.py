@@ -1,0 +1,62 @@
+import pytest
+
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.release.scope import DP_FUNCTIONS
+from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedFunction, Unsupported
+from tests.golden.world import World, plan_of
+
+
+@pytest.mark.parametrize("name", DP_FUNCTIONS)
+def test_functions_over_an_aggregate_are_doubles(world: World, name: str):
+    plan = plan_of(world, f"SELECT dp.{name}(avg(age)), DP.{name.upper()}(count(*)) FROM people")
+    assert [(o.column.name, o.column.type.name) for o in plan.outputs] == [(name, "float8")] * 2
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("dp.ci_low()", UndefinedFunction),
+        ("dp.ci_low(count(*), 1)", UndefinedFunction),
+        ("dp.ci_low(count(*) + 1)", UndefinedFunction),
+        ("dp.ci_low(age)", UndefinedFunction),
+        ("pd.ci_low(count(*))", UndefinedFunction),
+        ("dp.count(*)", UndefinedFunction),
+        ("ci_low(count(*))", UndefinedFunction),
+        ("list(age)", Unsupported),
+        ("age", NotGranted),
+        ("nothing", UndefinedColumn),
+        ("id", NotGranted),
+    ],
+)
+def test_refused(world: World, expression: str, error: type[Refusal]):
+    with pytest.raises(error):
+        plan_of(world, f"SELECT {expression} FROM people")
+
+
+def test_an_aggregate_is_named_as_it_was_typed(world: World):
+    with pytest.raises(Unsupported, match=r"^string_agg\(\) is not answered"):
+        plan_of(world, "SELECT string_agg(name, ',') FROM people")
+
+
+@pytest.mark.parametrize(
+    ("column", "hint"),
+    [
+        ("age", "SELECT age, count(*) FROM people GROUP BY age;"),
+        ("city", "SELECT city, count(*) FROM people GROUP BY city;"),
+        ("height", "SELECT avg(height) FROM people;"),
+        ("pay", "SELECT avg(pay) FROM people;"),
+    ],
+)
+def test_the_hint_for_a_raw_column_passes(world: World, column: str, hint: str):
+    with pytest.raises(NotGranted) as error:
+        plan_of(world, f"SELECT {column} FROM people")
+    assert error.value.hint == hint
+    assert accept(parse(hint))
+    plan_of(world, hint)
+
+
+def test_a_key_keeps_its_type(world: World):
+    plan = plan_of(
+        world, "SELECT city, city || '!' AS loud, age, age * 2 AS twice FROM people GROUP BY city, age"
+    )
+    assert [o.column.type.name for o in plan.outputs] == ["text", "text", "int4", "int4"]

@@ -1,0 +1,274 @@
+"""What follows from a release is what would have been computed: without noise, over rows that break the rules."""
+
+# ruff: noqa: E501, DTZ001 - statements written out; of a type without zone
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpproxy.algebra.plan import Part
+from dpproxy.engine.payloads import wanted_of
+from dpproxy.planner.reuse.descriptor import Descriptor, described
+from dpproxy.planner.reuse.rollup import Derivation, derivation
+from tests.golden.world import Row, Tables, World, build, plan_of
+from tests.planner.wordings import CONDITIONS, HEADER, KEYS, MEASURES
+
+CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """With prepared tables, as a proxy has them: rows that each statement cuts anew are of that statement alone."""
+    return replace(build(HEADER), prepared=True)
+
+
+def part_of(world: World, sql: str) -> Part:
+    [part] = plan_of(world, sql).parts
+    return part
+
+
+def descriptor(part: Part) -> Descriptor:
+    found = described(part, (), 1)
+    assert found is not None
+    return found
+
+
+def follows(world: World, stored: str, asked: str) -> Derivation | None:
+    finer, coarser = part_of(world, stored), part_of(world, asked)
+    return derivation(descriptor(finer), wanted_of(finer), descriptor(coarser), wanted_of(coarser))
+
+
+FINE = "SELECT y, b, k, count(*), sum(x), sum(y) FROM t GROUP BY y, b, k"
+NARROW = "SELECT y, b, k, count(*), sum(x), sum(y) FROM t WHERE k IN ('a', 'b') GROUP BY y, b, k"
+YES = (
+    (FINE, "SELECT k, b, y, sum(x), count(*) FROM t GROUP BY k, b, y"),
+    (FINE, "SELECT k, count(*) FROM t GROUP BY k"),
+    (FINE, "SELECT k, y, sum(x) FROM t WHERE b GROUP BY k, y"),
+    (FINE, "SELECT count(*) FROM t WHERE k = 'a' AND NOT b"),
+    (FINE, "SELECT b, sum(y) FROM t WHERE k IN ('c', 'a') AND y BETWEEN 1 AND 3 GROUP BY b"),
+    (FINE, "SELECT count(*) FROM t WHERE k IS NOT NULL"),
+    (FINE, "SELECT count(*) FROM t WHERE k = 'a' OR k = 'b' AND y > 1"),
+    (NARROW, "SELECT count(*), sum(x) FROM t WHERE k IN ('b', 'a')"),
+    (NARROW, "SELECT count(*) FROM t WHERE k IN ('b', 'a') AND k <> 'a'"),
+    ("SELECT y, b, count(*) FROM t GROUP BY y, b", "SELECT count(*) FROM t"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT y / 2 AS half, count(*) FROM t GROUP BY half"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT y > 2 AS high, count(*) FROM t GROUP BY high"),
+    (
+        "SELECT y, b, sum(x) FROM t GROUP BY y, b",
+        "SELECT CASE WHEN y < 2 THEN 'few' ELSE 'many' END AS z, sum(x) FROM t WHERE b GROUP BY z",
+    ),
+    ("SELECT y > 2 AS high, count(*) FROM t GROUP BY high", "SELECT count(*) FROM t"),
+)
+NO = (
+    (FINE, "SELECT count(*) FROM t"),  # rows whose k is not declared
+    (FINE, "SELECT b, count(*) FROM t GROUP BY b"),
+    (FINE, "SELECT count(*) FROM t WHERE k IS NULL"),
+    (FINE, "SELECT count(*) FROM t WHERE k <> 'a' OR y > 1"),
+    (FINE, "SELECT k, count(*) FROM t WHERE x > 3 GROUP BY k"),  # x is no key
+    (FINE, "SELECT k, count(x) FROM t GROUP BY k"),
+    (NARROW, "SELECT k, b, y, count(*) FROM t GROUP BY k, b, y"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT y, b, count(*) FROM t GROUP BY y, b"),
+    ("SELECT x, count(*) FROM t GROUP BY x", "SELECT count(*) FROM t"),  # x may be NULL
+    ("SELECT x, count(*) FROM t GROUP BY x", "SELECT x / 2 AS half, count(*) FROM t GROUP BY half"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT x + y AS z, count(*) FROM t GROUP BY z"),
+    ("SELECT y, b, count(DISTINCT x) FROM t GROUP BY y, b", "SELECT y, count(DISTINCT x) FROM t GROUP BY y"),
+    ("SELECT h, count(*) FROM w GROUP BY h", "SELECT count(*) FROM t"),
+)
+
+
+@pytest.mark.parametrize(("stored", "asked"), YES)
+def test_what_is_determined_follows(world: World, stored: str, asked: str):
+    assert follows(world, stored, asked) is not None
+
+
+@pytest.mark.parametrize(("stored", "asked"), NO)
+def test_what_is_not_determined_does_not_follow(world: World, stored: str, asked: str):
+    assert follows(world, stored, asked) is None
+
+
+COMPUTED = (
+    "SELECT y / 2 AS half, count(*) FROM t GROUP BY half",
+    "SELECT y % 3 * 10 AS z, b, sum(x) FROM t GROUP BY z, b",
+    "SELECT CASE WHEN y < 2 THEN 'few' ELSE 'many' END AS z, count(*), sum(x) FROM t WHERE y + 1 > 2 GROUP BY z",
+    "SELECT 4 - y AS less, count(*) FROM t WHERE NOT b GROUP BY less",
+)
+
+
+@pytest.mark.parametrize("asked", COMPUTED)
+def test_keys_that_are_computed_of_keys_are_what_would_be_computed(world: World, asked: str):
+    finer = part_of(world, "SELECT y, b, count(*), sum(x) FROM t GROUP BY y, b")
+    coarser = part_of(world, asked)
+    found = derivation(descriptor(finer), wanted_of(finer), descriptor(coarser), wanted_of(coarser))
+    assert found is not None
+    tables = Tables(world)
+    rows = [(n, "abz"[n % 3], n * 7 % 12, n % 7 - 1, n % 2 == 0, None) for n in range(40)]
+    tables.fill({"t": rows, "w": []})
+    exact, wanted = list(tables.exact(finer).values()), tables.exact(coarser)
+    tables.close()
+    for row, places in zip(wanted_of(coarser), found.places, strict=True):
+        assert tuple(sum(exact[p][c] for p in places) for c in found.columns) == wanted[row]
+
+
+def test_different_values_of_a_group_do_not_add_up_but_their_own_group_is_itself(world: World):
+    stored = "SELECT y, b, count(DISTINCT x) FROM t GROUP BY y, b"
+    assert follows(world, stored, "SELECT count(DISTINCT x) FROM t WHERE y = 2 AND b") is not None
+
+
+def test_rows_that_no_group_counts_make_groups_too_few(world: World):
+    """Why a key that leaves rows out is not added up."""
+    rows = {"t": [(1, "a", 1, 1, True, 0.5), (2, "zz", 1, 1, True, 0.5), (3, None, 1, 1, True, 0.5)], "w": []}
+    tables = Tables(world)
+    tables.fill(rows)
+    fine = tables.exact(part_of(world, "SELECT k, count(*) FROM t GROUP BY k"))
+    total = tables.exact(part_of(world, "SELECT count(*) FROM t"))
+    tables.close()
+    assert (sum(c for (c,) in fine.values()), total[()]) == (1, (3,))
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "c", "zz", None]),
+        st.sampled_from([None, -2, 0, 3, 9, 11]),
+        st.integers(-1, 6),
+        st.booleans(),
+        st.sampled_from([None, 0.25, 0.75]),
+    ),
+    max_size=25,
+)
+_CONDITIONS = st.frozensets(st.integers(0, len(CONDITIONS) - 1), max_size=2)
+
+
+def _statement(keys: Sequence[int], measures: Sequence[int], conditions: Sequence[int]) -> str:
+    columns = [KEYS[n].format(a="") for n in keys]
+    where = " AND ".join(f"({CONDITIONS[n][0].format(a='')})" for n in conditions) or "true"
+    group = f" GROUP BY {', '.join(columns)}" if columns else ""
+    listed = [*columns, *(MEASURES[n].format(a="") for n in measures)]
+    return f"SELECT {', '.join(listed)} FROM t WHERE {where}{group}"
+
+
+@CALM
+@given(data=st.data(), rows=ROWS)
+@pytest.mark.parametrize("prepared", [True, False])
+def test_a_derived_answer_is_the_answer_over_any_rows(
+    world: World, *, prepared: bool, data: st.DataObject, rows: list[Row]
+):
+    world = replace(world, prepared=prepared)
+    keys = data.draw(st.permutations(range(len(KEYS))))
+    measures = data.draw(st.lists(st.sampled_from(range(len(MEASURES))), min_size=1, unique=True))
+    first = data.draw(_CONDITIONS)
+    stored = part_of(world, _statement(keys, measures, sorted(first)))
+    tables = Tables(world)
+    tables.fill({"t": [(n, *row) for n, row in enumerate(rows)], "w": []})
+    try:
+        for _ in range(4):
+            kept = data.draw(st.lists(st.sampled_from(keys), unique=True))
+            some = data.draw(st.lists(st.sampled_from(measures), min_size=1, unique=True))
+            asked = part_of(world, _statement(kept, some, sorted({*first, *data.draw(_CONDITIONS)})))
+            if stored.vacuous or asked.vacuous:
+                continue
+            wanted = wanted_of(asked)
+            found = derivation(descriptor(stored), wanted_of(stored), descriptor(asked), wanted)
+            if found is None:
+                continue
+            exact = list(tables.exact(stored).values())
+            derived = [
+                tuple(sum(exact[p][c] for p in places) for c in found.columns) for places in found.places
+            ]
+            assert derived == [tables.exact(asked)[row] for row in wanted]
+    finally:
+        tables.close()
+
+
+CALENDAR = (
+    "CREATE TABLE c (id INTEGER NOT NULL, seen TIMESTAMP, day DATE, k VARCHAR)",
+    "ALTER TABLE c SET PRIVACY KEY (id)",
+    "ALTER TABLE c ALTER COLUMN seen SET PRIVACY DOMAIN BETWEEN TIMESTAMP '2023-02-03' AND TIMESTAMP '2024-11-30 12:00:00'",
+    "ALTER TABLE c ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN '2023-01-01' AND '2024-12-31'",
+    "ALTER TABLE c ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b')",
+)
+MONTHS = "SELECT date_trunc('month', seen) AS m, k, count(*) FROM c GROUP BY m, k"
+DAYS = "SELECT date_trunc('month', day) AS m, count(*) FROM c GROUP BY m"
+A_YEAR = "seen >= '2024-01-01' AND seen < '2024-07-01'"
+FOLLOW = (
+    (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR} GROUP BY k"),
+    (MONTHS, f"SELECT date_trunc('quarter', seen) AS q, k, count(*) FROM c WHERE {A_YEAR} GROUP BY q, k"),
+    (MONTHS, f"SELECT date_trunc('month', seen) AS m, k, count(*) FROM c WHERE {A_YEAR} GROUP BY m, k"),
+    (MONTHS, f"SELECT extract(year FROM seen) AS y, k, count(*) FROM c WHERE {A_YEAR} GROUP BY y, k"),
+    (MONTHS, "SELECT k, count(*) FROM c WHERE seen::date BETWEEN '2024-02-01' AND '2024-03-31' GROUP BY k"),
+    (
+        MONTHS,
+        "SELECT k, count(*) FROM c WHERE seen >= '2023-03-01' AND NOT seen > '2024-02-29 23:59:59.999999' GROUP BY k",
+    ),
+    (
+        MONTHS,
+        "SELECT k, count(*) FROM c WHERE extract(year FROM seen) = 2024 AND seen < '2024-10-01' AND seen >= '2024-01-01' GROUP BY k",
+    ),
+    (DAYS, "SELECT date_trunc('quarter', day) AS q, count(*) FROM c GROUP BY q"),
+    (DAYS, "SELECT date_trunc('year', day) AS q, count(*) FROM c GROUP BY q"),
+    (DAYS, "SELECT count(*) FROM c WHERE day BETWEEN '2023-12-01' AND '2024-01-31'"),
+    (
+        "SELECT day, count(*) FROM c GROUP BY day",
+        "SELECT count(*) FROM c WHERE day IN ('2023-12-01', '2024-01-17')",
+    ),
+    (
+        "SELECT day, count(*) FROM c GROUP BY day",
+        "SELECT count(*) FROM c WHERE day BETWEEN '2023-12-05' AND '2024-01-17'",
+    ),
+    (
+        "SELECT seen::date AS d, count(*) FROM c GROUP BY d",
+        "SELECT date_trunc('month', seen) AS m, count(*) FROM c WHERE seen >= '2024-02-01' AND seen < '2024-04-01' GROUP BY m",
+    ),
+)
+DO_NOT_FOLLOW = (
+    (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR.replace('07-01', '07-02')} GROUP BY k"),
+    (
+        MONTHS,
+        "SELECT k, count(*) FROM c WHERE seen <= '2024-01-31' AND seen >= '2024-01-01' GROUP BY k",
+    ),  # a moment is later
+    (MONTHS, f"SELECT date_trunc('week', seen) AS w, k, count(*) FROM c WHERE {A_YEAR} GROUP BY w, k"),
+    (MONTHS, f"SELECT seen::date AS d, k, count(*) FROM c WHERE {A_YEAR} GROUP BY d, k"),
+    (MONTHS, "SELECT k, count(*) FROM c GROUP BY k"),  # rows without a moment
+    (MONTHS, "SELECT k, count(*) FROM c WHERE seen < '2024-03-01' OR seen IS NULL GROUP BY k"),
+    (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR} AND day > '2024-01-01' GROUP BY k"),
+    (DAYS, "SELECT count(*) FROM c WHERE day > '2023-12-01'"),
+    (DAYS, "SELECT date_trunc('quarter', seen) AS q, count(*) FROM c GROUP BY q"),
+)
+
+
+@pytest.fixture(scope="module")
+def calendar() -> World:
+    return replace(build(CALENDAR), prepared=True)
+
+
+@pytest.mark.parametrize(("stored", "asked"), FOLLOW)
+def test_units_of_the_calendar_follow_from_finer_ones(calendar: World, stored: str, asked: str):
+    """And are what would be computed, over rows on every border and with NULLs."""
+    finer, coarser = part_of(calendar, stored), part_of(calendar, asked)
+    found = derivation(descriptor(finer), wanted_of(finer), descriptor(coarser), wanted_of(coarser))
+    assert found is not None
+    moments = [
+        None,
+        *(
+            datetime(y, m, d, h)
+            for y in (2022, 2023, 2024)
+            for m in range(1, 13)
+            for d, h in ((1, 0), (17, 5), (28, 23))
+        ),
+    ]
+    rows = [(n, at, None if at is None else at.date(), "abz"[n % 3]) for n, at in enumerate(moments)]
+    tables = Tables(calendar)
+    tables.fill({"c": rows})
+    exact, wanted = list(tables.exact(finer).values()), tables.exact(coarser)
+    tables.close()
+    assert any(count for (count,) in wanted.values())
+    for row, places in zip(wanted_of(coarser), found.places, strict=True):
+        assert sum(exact[p][0] for p in places) == wanted[row][0]
+
+
+@pytest.mark.parametrize(("stored", "asked"), DO_NOT_FOLLOW)
+def test_what_cuts_through_a_unit_of_the_calendar_does_not_follow(calendar: World, stored: str, asked: str):
+    assert follows(calendar, stored, asked) is None
