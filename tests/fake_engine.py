@@ -13,12 +13,12 @@ from typing import NoReturn
 from psycopg.pq.abc import PGconn, PGresult
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
-from dpproxy.algebra.request import Prepared, Request, Select, ViewRead
+from dpproxy.algebra.request import Prepared, Request, SelectStatement, ViewRead
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.policy.statements import Listing, Show
 from dpproxy.session.queries import Queries
-from dpproxy.session.session import Session, Work
-from dpproxy.session.state import State
+from dpproxy.session.session import LongCall, Session
+from dpproxy.session.state import SessionState
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import BudgetExceeded, Cancelled, UndefinedColumn
 from dpproxy.values.pgtypes import BY_OID, FLOAT8, INT4, INT8, NUMERIC, TEXT, Column, SqlType
@@ -107,7 +107,7 @@ class FakeEngine:
         self.log.append(f"prepare {sql}")
         own = tuple(types) + (0,) * len(known.parameters)  # the client's word on a type counts
         parameters = tuple(BY_OID.get(oid, kind) for oid, kind in zip(own, known.parameters, strict=False))
-        statement = ViewRead(Show(Listing.VIEWS)) if "slow" in sql else Select()
+        statement = ViewRead(Show(Listing.VIEWS)) if "slow" in sql else SelectStatement()
         return Prepared(sql, parameters, known.columns, statement, known.charged)
 
     def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
@@ -201,7 +201,7 @@ def logged_in(engine: FakeEngine | None = None) -> Session:
     session = Session(engine, FakeUsers())
     session._engine = engine
     session.caller = ALICE
-    session._queries = Queries(engine, ALICE, State(Transaction(DEFAULTS)))
+    session._queries = Queries(engine, ALICE, SessionState(Transaction(DEFAULTS)))
     session._reported = dict(DEFAULTS)
     return session
 
@@ -217,7 +217,7 @@ def drive(session: Session, message: m.Frontend, given: list[object] | None = No
         except StopIteration:
             return said
         send, value = steps.send, None
-        if not isinstance(step, Work):
+        if not isinstance(step, LongCall):
             said.append(step)
             continue
         if given is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpproxy.algebra import request
 from dpproxy.algebra.plan import Answer, Caller
-from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
+from dpproxy.anonymize.model import Anonymized, InvalidOption, Progress, Table, ViewBuild, ViewRequest
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from tests.proxies import write_home
@@ -58,7 +58,7 @@ class Plain:
     before: Callable[[Progress], None] = staticmethod(lambda _: None)
     """Called before the rows are made; tests put failures there."""
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         epsilon, k = request.options.get("epsilon", 1), request.options.get("k", 1)
         if not isinstance(epsilon, int | Fraction) or not isinstance(k, int):
             raise InvalidOption("epsilon", "epsilon is a number", "epsilon = 1")
@@ -69,7 +69,7 @@ class Plain:
             type(self).before(progress)
             return Anonymized(np.array(rows), inside=inside)
 
-        return Build(f"plain at {epsilon}", Loss.of(Fraction(epsilon)), make, k=k)
+        return ViewBuild(f"plain at {epsilon}", Loss.of(Fraction(epsilon)), make, k=k)
 
 
 def home(folder: Path, more: str = "", ddl: Sequence[str] = DDL, policy: str = POLICY) -> Path:

@@ -89,7 +89,7 @@ def _ordered(node: exp.Expr) -> nodes.Ordered:
     _check(node)
     nulls = bool(node.args.get("nulls_first"))
     is_all = type(node.this) is exp.Var and node.this.name.upper() == "ALL"
-    value = nodes.Column(nodes.Bare("ALL")) if is_all else expression(node.this)
+    value = nodes.ColumnRef(nodes.Bare("ALL")) if is_all else expression(node.this)
     return nodes.Ordered(value, bool(node.args.get("desc")), nulls)
 
 
@@ -155,7 +155,7 @@ def _item(node: exp.Expr) -> nodes.Item:
         case exp.Table():
             call = expression(node.this)
             if isinstance(call, nodes.Call):
-                return nodes.Function(call, alias or "", columns)
+                return nodes.TableFunction(call, alias or "", columns)
         case exp.Subquery():
             return nodes.Subquery(_query(node.this), alias, columns)
         case exp.Values():
@@ -222,7 +222,7 @@ def _column(node: exp.Column) -> nodes.Expr:
     table = node.args.get("table")
     if isinstance(node.this, exp.Star):
         return nodes.Star()
-    return nodes.Column(_name(node.this), None if table is None else _name(table))
+    return nodes.ColumnRef(_name(node.this), None if table is None else _name(table))
 
 
 def _case(node: exp.Case) -> nodes.Expr:
@@ -252,7 +252,7 @@ def _binary(node: exp.Expr) -> nodes.Expr:
 _EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], nodes.Expr]] = {
     **dict.fromkeys(_BINARY, _binary),
     exp.Column: _column,
-    exp.Identifier: lambda node: nodes.Column(_name(node)),
+    exp.Identifier: lambda node: nodes.ColumnRef(_name(node)),
     exp.Star: lambda _: nodes.Star(),
     exp.Null: lambda _: nodes.Null(),
     exp.Boolean: lambda node: nodes.Truth(bool(node.this)),

@@ -12,7 +12,7 @@ from dpproxy.aggregates.table import AGGREGATES, OWN
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.spoken import spaced
 from dpproxy.cli.commands import COMMANDS
-from dpproxy.config.configuration import KEYS, REQUIRED, Key
+from dpproxy.config.configuration import KEYS, REQUIRED, ConfigKey
 from dpproxy.config.settings import SETTINGS
 from dpproxy.planner.release.scope import DP_FUNCTIONS
 from dpproxy.terminal.arguments import Command, build_parser
@@ -39,7 +39,7 @@ def table_keys(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.dotted)
-def test_every_configuration_key_is_documented(key: Key):
+def test_every_configuration_key_is_documented(key: ConfigKey):
     rows = [
         line for line in page("docs/configuration.md").splitlines() if line.startswith(f"| `{key.dotted}`")
     ]

@@ -60,4 +60,4 @@ def test_an_order_of_values_and_of_all_columns_is_read():
 
 def test_names_without_quotes_stay_so():
     found = read('SELECT g.k0, "a" FROM t AS g')
-    assert [type(c.name) for c in found.find_all(nodes.Column)] == [nodes.Bare, str]
+    assert [type(c.name) for c in found.find_all(nodes.ColumnRef)] == [nodes.Bare, str]

@@ -29,7 +29,7 @@ _HUGEINT: Final = pa.decimal128(38, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class ListColumn:
     """A column of lists; row i is ``pairs[starts[i] : starts[i] + lengths[i]]``, or NULL if not ``valid``."""
 
     pairs: Pairs
@@ -90,14 +90,14 @@ def pairs(array: Any) -> Pairs:  # noqa: ANN401
     return result
 
 
-def read(column: Any) -> Lists:  # noqa: ANN401
+def read(column: Any) -> ListColumn:  # noqa: ANN401
     """Return a HUGEINT[] or DOUBLE[] column; a NULL element reads as 0."""
     array = single(column)
     offsets = array.offsets.to_numpy()
     starts, lengths, child = offsets[:-1], offsets[1:] - offsets[:-1], array.values
     same = len(lengths) > 0 and not array.null_count and bool((lengths == lengths[0]).all())
     length = int(lengths[0]) if same else -1
-    return Lists(pairs(child), starts, lengths, present(array), length, child.null_count > 0)
+    return ListColumn(pairs(child), starts, lengths, present(array), length, child.null_count > 0)
 
 
 def numbers(flat: Pairs) -> Any:  # noqa: ANN401

@@ -58,7 +58,7 @@ def _below_one(size: int, words: Words) -> int:
             return drawn
 
 
-class Table:
+class LawTable:
     """The law on 0..K with P(index < k) = B_(k-1), held as the first 64 bits of each boundary.
 
     A uniform number u on [0, 1) gives the number of boundaries that are at most u. Its first word decides

@@ -10,7 +10,7 @@ from typing import Any, Final
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from udfs.functions.model import SYSTEM, Function
+from udfs.functions.model import SYSTEM, SqlFunction
 from udfs.functions.table import functions
 from udfs.pool import Pool
 
@@ -28,7 +28,7 @@ def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None) ->
     ...     connection.sql("SELECT count(*) > 4 FROM dp_functions()").fetchall()
     [(True,)]
     """
-    known: dict[str, list[Function]] = {}
+    known: dict[str, list[SqlFunction]] = {}
     for function in functions(pool or _DEFAULT):
         known.setdefault(function.name, []).append(function)
         if function.run is not None:
@@ -38,18 +38,18 @@ def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None) ->
             connection.execute(_macro(overloads))
 
 
-def _macro(overloads: list[Function]) -> str:
+def _macro(overloads: list[SqlFunction]) -> str:
     bodies = ", ".join(f"({f.arguments}) AS {f.body or _call(f)}" for f in overloads)
     return f"CREATE OR REPLACE TEMP MACRO {overloads[0].name}{bodies}"
 
 
-def _call(function: Function) -> str:
+def _call(function: SqlFunction) -> str:
     """A call of the Arrow function that has the macro's own name."""
     names = ", ".join(argument.split()[0] for argument in function.arguments.split(", "))
     return f"{SYSTEM}{function.name}({names})"
 
 
-def _create(connection: duckdb.DuckDBPyConnection, function: Function, run: Callable[..., Any]) -> None:
+def _create(connection: duckdb.DuckDBPyConnection, function: SqlFunction, run: Callable[..., Any]) -> None:
     try:
         connection.create_function(
             function.name,

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from dpproxy.accounting.model import NO_RHO, Account, Cost, Debit, nano_limit
-from dpproxy.policy.interval import Interval
+from dpproxy.policy.interval import CalendarInterval
 from udfs import conversion
 from udfs.privacy import Concentrated, Loss
 
@@ -12,7 +12,7 @@ def limited(
     account: Account,
     epsilon: Fraction | None,
     delta: Fraction | None,
-    refresh: Interval | None = None,
+    refresh: CalendarInterval | None = None,
     *,
     concentrated: bool = False,
 ) -> Debit:

@@ -31,7 +31,7 @@ class Authentic:
             self._until = 0
             self._verified.clear()
 
-    def require(self, connection: book.Connection, origins: Sequence[int]) -> None:
+    def require(self, connection: book.StoreConnection, origins: Sequence[int]) -> None:
         """Have the charges of these numbers verified, and every entry that pays for what they released.
 
         Errors: Mismatch.
@@ -49,7 +49,7 @@ class Authentic:
             with self._lock:
                 self._verified.add(origin)
 
-    def _check(self, connection: book.Connection, origin: int) -> None:
+    def _check(self, connection: book.StoreConnection, origin: int) -> None:
         found = list(book.read_entries(connection, _OF, (origin,)))
         if all(entry.sequence != origin for entry, _ in found):
             found += book.read_entries(connection, "WHERE e.sequence = ?", (origin,))
@@ -61,7 +61,7 @@ class Authentic:
         if not found or debits != sum(len(entry.postings) for entry, _ in found):
             raise Mismatch("a debit belongs to no entry", origin)
 
-    def _before(self, connection: book.Connection, sequence: int) -> bytes | None:
+    def _before(self, connection: book.StoreConnection, sequence: int) -> bytes | None:
         if sequence > 1:
             return book.read_mac(connection, sequence - 1)
         head = book.read_head(connection, self._seals)

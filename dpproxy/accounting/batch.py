@@ -10,12 +10,12 @@ from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.limits import check
 from dpproxy.accounting.model import (
     Account,
+    AccountKind,
     Charge,
     Cost,
     Debit,
-    Entry,
     EntryKind,
-    Kind,
+    LedgerEntry,
     Posting,
     Reservation,
     Reset,
@@ -23,7 +23,7 @@ from dpproxy.accounting.model import (
 from dpproxy.accounting.totals import Totals, TotalsCache
 from dpproxy.accounting.windows import Standing, anew, standings
 
-_ORDER = {kind.column: place for place, kind in enumerate(Kind)}
+_ORDER = {kind.column: place for place, kind in enumerate(AccountKind)}
 
 
 class Batch:
@@ -40,7 +40,7 @@ class Batch:
 
     def __init__(
         self,
-        connection: book.Connection,
+        connection: book.StoreConnection,
         seals: Seals,
         head: Head,
         now: int,
@@ -52,7 +52,7 @@ class Batch:
         self.head = head
         self.now = max(now, head.at)
         self.kept = 0
-        self._entries: list[tuple[Entry, bytes]] = []
+        self._entries: list[tuple[LedgerEntry, bytes]] = []
         self._releases: list[tuple[int, bytes, int, bytes, bytes]] = []
 
     def charge(self, charge: Charge) -> Reservation:
@@ -69,12 +69,12 @@ class Batch:
             raise ValueError("no such release to adopt")
         user = _user(charge)
         # The ceiling, or its blocks, paid at the release: it bounds what is released, however many users see it.
-        ceilings = {payer.name for payer in payers if payer.kind is Kind.CEILING}
+        ceilings = {payer.name for payer in payers if payer.kind is AccountKind.CEILING}
         debits = [
             debit
             for debit in charge.debits
             if debit.account not in payers
-            and not (debit.account.kind is Kind.CEILING and debit.account.name in ceilings)
+            and not (debit.account.kind is AccountKind.CEILING and debit.account.name in ceilings)
         ]
         if user.account in payers or not debits:
             return None
@@ -96,7 +96,7 @@ class Batch:
                 read = replace(charge, release=source.release, data_version=source.data_version)
                 self._enter(EntryKind.READ, read, Cost(), origin, standing)
 
-    def _paid_for(self, origin: int) -> tuple[Entry, frozenset[Account]]:
+    def _paid_for(self, origin: int) -> tuple[LedgerEntry, frozenset[Account]]:
         """The charge ``origin``, and every account that was debited for its release."""
         self.write()
         source = book.read_entry(self.connection, origin)
@@ -104,12 +104,12 @@ class Batch:
             raise ValueError("no such release")
         return source, book.read_payers(self.connection, origin)
 
-    def reset(self, reset: Reset) -> Entry:
+    def reset(self, reset: Reset) -> LedgerEntry:
         """Start the account of a budget, or of one of its users, at 0 again; its earlier debits stay in the ledger."""
         self.write()
         self.totals.forget()
         sequence = self.head.sequence + 1
-        entry = Entry(
+        entry = LedgerEntry(
             sequence=sequence,
             kind=EntryKind.RESET.value,
             at=self.now,
@@ -156,9 +156,9 @@ class Batch:
 
     def _enter(
         self, kind: EntryKind, charge: Charge, cost: Cost, origin: int, standing: Sequence[Standing]
-    ) -> Entry:
+    ) -> LedgerEntry:
         nano, delta, rho = cost.nano, str(cost.delta), str(cost.rho)
-        entry = Entry(
+        entry = LedgerEntry(
             sequence=self.head.sequence + 1,
             kind=kind.value,
             at=self.now,
@@ -181,7 +181,7 @@ class Batch:
         self._add(entry, cost)
         return entry
 
-    def _add(self, entry: Entry, cost: Cost) -> None:
+    def _add(self, entry: LedgerEntry, cost: Cost) -> None:
         """Append an entry and debit ``cost`` to each of its accounts."""
         mac = self.seals.entry(self.head.mac, entry)
         for posting in entry.postings:
@@ -191,7 +191,7 @@ class Batch:
 
 
 def _user(charge: Charge) -> Debit:
-    found = [debit for debit in charge.debits if debit.account.kind is Kind.USER]
+    found = [debit for debit in charge.debits if debit.account.kind is AccountKind.USER]
     if len(found) != 1:
         raise ValueError("a release is read by one user")
     return found[0]

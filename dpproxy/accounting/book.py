@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.model import Account, Cost, Entry, Key, Posting, account_of, key_of
+from dpproxy.accounting.model import Account, Cost, Key, LedgerEntry, Posting, account_of, key_of
 
 _ENTRY = (
     "sequence, kind, at, who, statement, policy_version, data_version, mechanism, nano, delta, rho, release, "
@@ -34,7 +34,7 @@ class Result(Iterable[tuple[Any, ...]], Protocol):
     def fetchall(self) -> list[Any]: ...
 
 
-class Connection(Protocol):
+class StoreConnection(Protocol):
     """The part of a database connection that the ledger uses, the same for SQLite and PostgreSQL."""
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> Result: ...
@@ -48,7 +48,7 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-def read_head(connection: Connection, seals: Seals) -> Head:
+def read_head(connection: StoreConnection, seals: Seals) -> Head:
     """The head. Raises ``Mismatch`` if its seal is wrong."""
     row = connection.execute("SELECT format, ledger, sequence, at, mac, seal FROM head").fetchone()
     if row is None:
@@ -60,7 +60,7 @@ def read_head(connection: Connection, seals: Seals) -> Head:
     return head
 
 
-def write_head(connection: Connection, seals: Seals, head: Head) -> None:
+def write_head(connection: StoreConnection, seals: Seals, head: Head) -> None:
     """Replace the stored head and its seal."""
     connection.execute(
         'INSERT INTO head ("only", format, ledger, sequence, at, mac, seal) VALUES (1, ?, ?, ?, ?, ?, ?) '
@@ -70,19 +70,19 @@ def write_head(connection: Connection, seals: Seals, head: Head) -> None:
     )
 
 
-def read_mac(connection: Connection, sequence: int) -> bytes | None:
+def read_mac(connection: StoreConnection, sequence: int) -> bytes | None:
     """The mac of one entry."""
     row = connection.execute("SELECT mac FROM entry WHERE sequence = ?", (sequence,)).fetchone()
     return None if row is None else bytes(row[0])
 
 
-def read_payers(connection: Connection, origin: int) -> frozenset[Account]:
+def read_payers(connection: StoreConnection, origin: int) -> frozenset[Account]:
     """The accounts debited for the release of the charge ``origin``, in any window (0 here): each pays only once."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608
     return frozenset(account_of((*row[:4], 0)) for row in rows)
 
 
-def write_entries(connection: Connection, entries: Sequence[tuple[Entry, bytes]]) -> None:
+def write_entries(connection: StoreConnection, entries: Sequence[tuple[LedgerEntry, bytes]]) -> None:
     """Insert entries, each with its mac, and their debits."""
     lines: list[Row] = []
     debits: list[Row] = []
@@ -99,19 +99,21 @@ def write_entries(connection: Connection, entries: Sequence[tuple[Entry, bytes]]
     _insert(connection, "debit", f"origin, sequence, position, {_DEBIT}", debits)
 
 
-def write_totals(connection: Connection, totals: Mapping[Key, Cost]) -> None:
+def write_totals(connection: StoreConnection, totals: Mapping[Key, Cost]) -> None:
     """Set the totals of accounts."""
     rows = [(*key, total.nano, str(total.delta), str(total.rho)) for key, total in totals.items()]
     ending = f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta, rho = excluded.rho"
     _insert(connection, "account", f"{_ACCOUNT}, nano, delta, rho", rows, ending)
 
 
-def write_releases(connection: Connection, rows: Sequence[tuple[int, bytes, int, bytes, bytes]]) -> None:
+def write_releases(connection: StoreConnection, rows: Sequence[tuple[int, bytes, int, bytes, bytes]]) -> None:
     """Store releases as (origin, key, nano, payload, mac); the first release of an origin is never replaced."""
     _insert(connection, "release", "origin, key, nano, payload, mac", rows, "ON CONFLICT DO NOTHING")
 
 
-def _insert(connection: Connection, table: str, columns: str, rows: Sequence[Row], ending: str = "") -> None:
+def _insert(
+    connection: StoreConnection, table: str, columns: str, rows: Sequence[Row], ending: str = ""
+) -> None:
     """Insert rows in chunks whose sizes are powers of 2.
 
     Few statements, because each one hands the interpreter to another thread; few different texts, so that a connection
@@ -131,14 +133,14 @@ def _inserting(table: str, columns: str, rows: int, ending: str) -> str:
     return f"INSERT INTO {table} ({columns}) VALUES {', '.join([row] * rows)} {ending}"  # noqa: S608
 
 
-def read_entry(connection: Connection, sequence: int) -> Entry | None:
+def read_entry(connection: StoreConnection, sequence: int) -> LedgerEntry | None:
     """The entry of a sequence number, without its mac; None if there is none."""
     return next((entry for entry, _ in read_entries(connection, "WHERE e.sequence = ?", (sequence,))), None)
 
 
 def read_entries(
-    connection: Connection, where: str = "", values: tuple[object, ...] = ()
-) -> Iterator[tuple[Entry, bytes]]:
+    connection: StoreConnection, where: str = "", values: tuple[object, ...] = ()
+) -> Iterator[tuple[LedgerEntry, bytes]]:
     """Entries in order, each with its mac; ``where`` is a trusted SQL clause over the entry ``e``."""
     columns = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
     debits = ", ".join(f"d.{name}" for name in ("position", *_DEBIT.split(", ")))
@@ -155,10 +157,10 @@ def read_entries(
         postings = tuple(_posting(line[17:]) for line in lines if line[16] is not None)
         if postings and [line[16] for line in lines] != list(range(len(lines))):
             raise ValueError("debits are not numbered from 0")
-        yield Entry(*(*fields, postings)), mac
+        yield LedgerEntry(*(*fields, postings)), mac
 
 
-def entries(connection: Connection) -> Iterator[Entry]:
+def entries(connection: StoreConnection) -> Iterator[LedgerEntry]:
     """All entries in order, not all of them in memory; a gap longer than a page ends them."""
     after = 0
     while page := list(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from dpproxy.accounting.canonical import encode
-from dpproxy.accounting.model import Entry
+from dpproxy.accounting.model import LedgerEntry
 
 
 class Mismatch(Exception):
@@ -51,7 +51,7 @@ class Seals:
         """The head of an empty ledger."""
         return Head(version, ledger, 0, 0, self.mac(encode("genesis", version, ledger)))
 
-    def entry(self, previous: bytes, entry: Entry) -> bytes:
+    def entry(self, previous: bytes, entry: LedgerEntry) -> bytes:
         """The mac of an entry that follows the one with mac ``previous``."""
         return self.mac(previous + entry.canonical())
 

@@ -16,8 +16,8 @@ from typing import Final
 from dpproxy.accounting.canonical import digest, encode
 from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.mark import Mark
-from dpproxy.accounting.model import Cost, Key, Kind
-from dpproxy.accounting.walk import Place, Sums
+from dpproxy.accounting.model import AccountKind, Cost, Key
+from dpproxy.accounting.walk import ChainPlace, Sums
 from dpproxy.system import disk
 
 FILE: Final = "ledger.checkpoint"
@@ -32,7 +32,7 @@ class Checkpoint:
     """What was verified: the chain of a ledger up to a place, and the sums of its debits but those of sessions."""
 
     ledger: bytes
-    place: Place
+    place: ChainPlace
     sums: Sums
 
 
@@ -61,14 +61,16 @@ class Checkpoints:
             return None
         if version != _FORMAT:
             return None
-        return Checkpoint(bytes.fromhex(of), Place(sequence, bytes.fromhex(mac), at), dict(map(_sum, rows)))
+        return Checkpoint(
+            bytes.fromhex(of), ChainPlace(sequence, bytes.fromhex(mac), at), dict(map(_sum, rows))
+        )
 
     def write(self, head: Head, sums: Mapping[Key, Cost]) -> None:
         """Replace it. Errors: OSError; the one before is then still there."""
         rows = [
             (*key, cost.nano, str(cost.delta), str(cost.rho))
             for key, cost in sums.items()
-            if key[0] != Kind.SESSION.column
+            if key[0] != AccountKind.SESSION.column
         ]
         fields = (_FORMAT, head.ledger.hex(), head.sequence, head.mac.hex(), head.at, rows)
         body = json.dumps(fields, separators=(",", ":")).encode()

@@ -35,7 +35,7 @@ class Unwritten(Exception):
         self.again = again
 
 
-class Database:
+class LedgerDatabase:
     """Owns the writing connection; for one thread at a time.
 
     Other processes may write to the same ledger, so each transaction reads the head again and uses remembered totals
@@ -61,7 +61,7 @@ class Database:
         self._mark = mark
         self._clock = clock
         self.known = TotalsCache()
-        self._connection: book.Connection | None = None
+        self._connection: book.StoreConnection | None = None
         self._is_marked = True
         self._logged = 0
         self._check_writable()
@@ -130,7 +130,7 @@ class Database:
             raise Unwritten(again=again) from error
         self._is_marked = True
 
-    def _read_head(self, connection: book.Connection) -> Head:
+    def _read_head(self, connection: book.StoreConnection) -> Head:
         """The head in the database. Raises Mismatch unless its chain contains the head last committed here."""
         head = book.read_head(connection, self._seals)
         if head != self.head:
@@ -140,7 +140,7 @@ class Database:
                 raise Mismatch("it is not the ledger that was opened")
         return head
 
-    def _check_mark(self, connection: book.Connection, head: Head) -> None:
+    def _check_mark(self, connection: book.StoreConnection, head: Head) -> None:
         """Raise Mismatch if the mark is no entry of this ledger, as when a copy used elsewhere moved it."""
         if self._mark is None:
             return
@@ -153,13 +153,13 @@ class Database:
             if marked.sequence > head.sequence or reached != marked.mac:
                 raise Mismatch("its high-water mark is that of a copy")
 
-    def _connect(self) -> book.Connection:
+    def _connect(self) -> book.StoreConnection:
         """The open connection, or a new one after a failure."""
         if self._connection is None:
             self._connection = self._store.connect(writing=True)
         return self._connection
 
-    def _begin(self) -> book.Connection:
+    def _begin(self) -> book.StoreConnection:
         """Begin a writing transaction, over a new connection if this one was lost in the meantime."""
         connection = self._connect()
         try:

@@ -30,7 +30,7 @@ class Expense:
         return f"{format_epsilon(self.nano)} epsilon"
 
 
-def spent_by(connection: book.Connection, standing: Standing, sequence: int) -> list[Expense]:
+def spent_by(connection: book.StoreConnection, standing: Standing, sequence: int) -> list[Expense]:
     """The statements that count against an account, most expensive first, of the last entries up to ``sequence``."""
     account = standing.debit.account
     rows = connection.execute(

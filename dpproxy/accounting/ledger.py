@@ -17,13 +17,13 @@ from dpproxy.accounting.authentic import Authentic
 from dpproxy.accounting.background import Background, OpenLedger
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.checkpoint import EVERY, Checkpoint, Checkpoints
-from dpproxy.accounting.database import Database
+from dpproxy.accounting.database import LedgerDatabase
 from dpproxy.accounting.limits import LimitReached, check, tightest
 from dpproxy.accounting.mark import MAKE, Mark
-from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reservation, Reset
+from dpproxy.accounting.model import Account, Charge, Cost, Debit, LedgerEntry, Reservation, Reset
 from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_of
-from dpproxy.accounting.totals import Totals, Unknown
+from dpproxy.accounting.totals import Totals, UnknownTotal
 from dpproxy.accounting.verifier import parallel
 from dpproxy.accounting.verify import Verification, verify
 from dpproxy.accounting.windows import DAY, Standing, owns, standings
@@ -59,14 +59,14 @@ class Ledger:
         self.store = store
         self.seals = seals
         self.mark = mark
-        self._database = Database(store, seals, found.head, mark, clock)
+        self._database = LedgerDatabase(store, seals, found.head, mark, clock)
         self.writer = Writer(self._database)
         self.authentic = Authentic(store, seals, found.begin)
         self._known = self._database.known
         self._clock = clock
         self._altered: str | None = None
         self._background: Background | None = None
-        self._readers = deque[book.Connection]()
+        self._readers = deque[book.StoreConnection]()
         self._reading = threading.BoundedSemaphore(READERS)
 
     @classmethod
@@ -152,7 +152,7 @@ class Ledger:
         tally.add(reservation)
         return reservation
 
-    def reset(self, reset: Reset) -> Entry:
+    def reset(self, reset: Reset) -> LedgerEntry:
         """Reset what a budget, or one user of it, has spent; a ceiling has no reset. Raises LedgerUnavailable."""
         return self.writer.submit(lambda batch: batch.reset(reset))
 
@@ -168,7 +168,7 @@ class Ledger:
         """The balances of accounts now: by this host's clock, or by the last entry's time if the clock is behind it."""
         now = self._clock() // 1000
 
-        def query(connection: book.Connection) -> list[Standing]:
+        def query(connection: book.StoreConnection) -> list[Standing]:
             head = book.read_head(connection, self.seals)
             totals = Totals(connection, self._known, head)
             found = standings(totals, debits, max(now, head.at))
@@ -186,7 +186,7 @@ class Ledger:
         totals.found = found
         try:
             return standings(totals, debits, max(self._clock() // 1000, at))
-        except Unknown:
+        except UnknownTotal:
             return self.standings(*debits)
 
     def moment(self) -> tuple[bytes, int]:
@@ -213,7 +213,7 @@ class Ledger:
         )
         return f"{refusal.detail}{dearest.sentence(refusal.standing, found, who, is_admin=is_admin)}"
 
-    def entries(self, who: str | None = None) -> list[Entry]:
+    def entries(self, who: str | None = None) -> list[LedgerEntry]:
         """The entries of one user, or of all, in order. Raises LedgerUnavailable."""
         where, values = ("", ()) if who is None else ("WHERE e.who = ?", (who,))
         return self.read(
@@ -227,7 +227,7 @@ class Ledger:
         if not keys:
             return set()
 
-        def query(connection: book.Connection) -> set[bytes]:
+        def query(connection: book.StoreConnection) -> set[bytes]:
             found = connection.execute(sql, tuple(keys)).fetchall()
             self.authentic.require(connection, [origin for _, origin in found])
             return {bytes(key) for key, _ in found}
@@ -249,12 +249,12 @@ class Ledger:
         """Whether the ledger is on this machine, so that reading it does not wait for a network."""
         return self.store.is_near
 
-    def read(self, query: Callable[[book.Connection], T]) -> T:
+    def read(self, query: Callable[[book.StoreConnection], T]) -> T:
         """Run a query over the committed state. Raises LedgerUnavailable if the ledger cannot be read."""
         if self._altered is not None:
             raise LedgerUnavailable("the privacy ledger cannot be read", detail=_LOG)
         with self._reading:
-            reader: book.Connection | None = None
+            reader: book.StoreConnection | None = None
             try:
                 reader = self._take()
                 try:
@@ -274,7 +274,7 @@ class Ledger:
             self._readers.append(reader)
             return found
 
-    def _take(self) -> book.Connection:
+    def _take(self) -> book.StoreConnection:
         with suppress(IndexError):
             return self._readers.pop()
         return self.store.connect(writing=False)
@@ -297,7 +297,7 @@ class Ledger:
         self.close()
 
 
-def _drop(reader: book.Connection | None) -> None:
+def _drop(reader: book.StoreConnection | None) -> None:
     if reader is not None:
         with suppress(*faults()):
             reader.close()

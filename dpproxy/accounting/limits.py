@@ -10,9 +10,9 @@ from dpproxy.accounting.model import (
     MAX_NANO,
     NANO,
     NO_DELTA,
+    AccountKind,
     Cost,
     Debit,
-    Kind,
     format_delta,
     format_epsilon,
 )
@@ -115,13 +115,13 @@ def _refill(standing: Standing) -> str:
 def _name(debit: Debit) -> str:
     account = debit.account
     match account.kind:
-        case Kind.SESSION:
+        case AccountKind.SESSION:
             return "this session"
-        case Kind.USER:
+        case AccountKind.USER:
             return f'user "{account.member}" of privacy budget "{account.name}"'
-        case Kind.BUDGET:
+        case AccountKind.BUDGET:
             return f'privacy budget "{account.name}"'
-        case Kind.CEILING:
+        case AccountKind.CEILING:
             return f'the privacy ceiling of "{account.name}"'
         case _:
             assert_never(account.kind)

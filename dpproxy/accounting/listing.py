@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dpproxy.accounting.book import Connection
+from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.ledger import Ledger
 
 FIRST, LARGEST = 100, 8_000
@@ -61,7 +61,7 @@ def _page(ledger: Ledger, listed: EntryFilter, after: int, last: int, most: int)
     return ledger.read(lambda connection: [tuple(line) for line in connection.execute(sql, values)])
 
 
-def _last(connection: Connection) -> int:
+def _last(connection: StoreConnection) -> int:
     return int(connection.execute("SELECT sequence FROM head").fetchone()[0])
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import isqrt
 
 from dpproxy.accounting.canonical import encode
-from dpproxy.policy.interval import Interval
+from dpproxy.policy.interval import CalendarInterval
 
 NANO = 1_000_000_000
 """Nano-epsilon in one epsilon."""
@@ -24,7 +24,7 @@ Own = tuple[str, str, str]
 """Kind, name and member: an account irrespective of block and window."""
 
 
-class Kind(Enum):
+class AccountKind(Enum):
     """The kinds of account, in the order in which their limits are checked."""
 
     SESSION = "session"
@@ -48,7 +48,7 @@ class Account:
             1 for debits that only concentrated accounting bounds, else 0.
     """
 
-    kind: Kind
+    kind: AccountKind
     name: str
     member: str = ""
     block: str = ""
@@ -62,22 +62,22 @@ class Account:
     @classmethod
     def ceiling(cls, table: str, block: str = "") -> "Account":
         """The account of all statements together, for one privacy unit of ``table``, or for one of a block."""
-        return cls(Kind.CEILING, table, block=block)
+        return cls(AccountKind.CEILING, table, block=block)
 
     @classmethod
     def budget(cls, name: str) -> "Account":
         """The account of all users of a budget together."""
-        return cls(Kind.BUDGET, name)
+        return cls(AccountKind.BUDGET, name)
 
     @classmethod
     def user(cls, budget: str, user: str) -> "Account":
         """The account of one user of a budget."""
-        return cls(Kind.USER, budget, user)
+        return cls(AccountKind.USER, budget, user)
 
     @classmethod
     def session(cls, name: str, budget: str = "") -> "Account":
         """The account of one connection, for what it pays from a budget."""
-        return cls(Kind.SESSION, name, budget)
+        return cls(AccountKind.SESSION, name, budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Debit:
     limit: int | None = None
     delta_limit: Fraction | None = None
     rho_limit: Fraction | None = None
-    refresh: Interval | None = None
+    refresh: CalendarInterval | None = None
 
     def left(self, spent: "Cost") -> int | None:
         """The loss one more release may have after ``spent``, in nano-epsilon; None without a limit."""
@@ -178,7 +178,7 @@ class Reset:
     data_version: int
 
     def __post_init__(self) -> None:
-        if self.account.kind not in (Kind.BUDGET, Kind.USER) or self.account.window:
+        if self.account.kind not in (AccountKind.BUDGET, AccountKind.USER) or self.account.window:
             raise ValueError("a budget or a user of it begins anew, nothing else does")
         encode(self.who, self.reason, self.label, *key_of(self.account))
 
@@ -208,7 +208,7 @@ class EntryKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One ledger entry.
 
     Attributes:
@@ -284,7 +284,7 @@ class Reservation:
         before: the debits as in the charge, each with what counted against its limits before it.
     """
 
-    entry: Entry
+    entry: LedgerEntry
     before: tuple[tuple[Debit, Cost], ...]
 
     @property
@@ -339,7 +339,7 @@ def key_of(account: Account) -> Key:
 def account_of(key: Key) -> Account:
     """The account of stored columns. Raises ValueError for a kind this version does not know."""
     kind, name, member, block, window = key
-    return Account(Kind(kind), name, member, block, window)
+    return Account(AccountKind(kind), name, member, block, window)
 
 
 def format_epsilon(nano: int) -> str:

@@ -20,7 +20,7 @@ WAIT = 5
 """Seconds to wait for a connection, or for another process that writes."""
 
 
-class Session:
+class PostgresConnection:
     """A connection in autocommit mode that runs the statements of ``book``."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
@@ -55,7 +55,7 @@ def _statement(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
-class Postgres:
+class PostgresStore:
     """One database of one server; see ``Store``."""
 
     largest = 16  # each may read its accounts, with the head locked for everybody
@@ -88,14 +88,14 @@ class Postgres:
     def create(self, seals: Seals) -> None:
         """Create the schema in one transaction; where two processes do so at once, the second fails."""
         with closing(self._open()) as server:
-            session = Session(server)
+            session = PostgresConnection(server)
             session.execute("BEGIN")
             for statement in DDL:
                 session.execute(statement)
             book.write_head(session, seals, seals.genesis(os.urandom(16), schema.FORMAT))
             session.commit()
 
-    def connect(self, *, writing: bool) -> Session:
+    def connect(self, *, writing: bool) -> PostgresConnection:
         """Connect; refuses a server that does not guarantee that a commit is on its disk."""
         server = self._open()
         try:
@@ -106,9 +106,9 @@ class Postgres:
         except psycopg.Error:
             server.close()
             raise
-        return Session(server)
+        return PostgresConnection(server)
 
-    def is_usable(self, connection: book.Connection) -> bool:
+    def is_usable(self, connection: book.StoreConnection) -> bool:
         """Check by one round trip, so that a restart of the server fails no statement."""
         try:
             connection.rollback()
@@ -117,25 +117,25 @@ class Postgres:
             return False
         return True
 
-    def begin(self, connection: book.Connection) -> None:
+    def begin(self, connection: book.StoreConnection) -> None:
         """Wait at most ``WAIT`` seconds for another process."""
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         if connection.execute("SELECT sequence FROM head FOR UPDATE").fetchone() is None:
             raise Mismatch("its head is missing")
 
-    def look(self, connection: book.Connection) -> None:
+    def look(self, connection: book.StoreConnection) -> None:
         """Open a transaction that sees the state at its first read."""
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
-    def check(self, connection: book.Connection) -> None:
+    def check(self, connection: book.StoreConnection) -> None:
         """Columns, primary keys, triggers and rules."""
         if set(connection.execute(_DESCRIBE)) != EXPECTED:
             raise Mismatch("its tables are not those of a ledger")
 
-    def check_pages(self, connection: book.Connection) -> None:
+    def check_pages(self, connection: book.StoreConnection) -> None:
         """Nothing to do: damaged pages show when they are read."""
 
-    def checkpoint(self, connection: book.Connection) -> None:
+    def checkpoint(self, connection: book.StoreConnection) -> None:
         """Do nothing: the server checkpoints by itself."""
 
     def _open(self) -> psycopg.Connection:

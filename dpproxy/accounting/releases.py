@@ -6,7 +6,7 @@ from typing import Final
 from dpproxy.accounting import book, tally
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, EntryKind, Kind, Reservation, StoredRelease
+from dpproxy.accounting.model import Account, AccountKind, Charge, EntryKind, Reservation, StoredRelease
 from dpproxy.accounting.writer import PendingRelease
 
 MOST_PAID: Final = 200
@@ -107,13 +107,13 @@ class ReleaseStore:
 
         ``charge`` is the one a new release would have needed. Each user is recorded once for each release.
         """
-        account = next(debit.account for debit in charge.debits if debit.account.kind is Kind.USER)
+        account = next(debit.account for debit in charge.debits if debit.account.kind is AccountKind.USER)
         new = [origin for origin in origins if account not in self._payers(origin)]
         if new:
             self._ledger.writer.submit(lambda batch: batch.read(new, charge))
 
     def _payers(self, origin: int) -> frozenset[Account]:
-        def query(connection: book.Connection) -> frozenset[Account]:
+        def query(connection: book.StoreConnection) -> frozenset[Account]:
             self._ledger.authentic.require(connection, [origin])
             return book.read_payers(connection, origin)
 
@@ -122,7 +122,7 @@ class ReleaseStore:
     def _payload(self, origin: int) -> bytes | None:
         """The stored bytes, authenticated; None where they were dropped meanwhile."""
 
-        def query(connection: book.Connection) -> bytes | None:
+        def query(connection: book.StoreConnection) -> bytes | None:
             row = connection.execute(
                 "SELECT origin, key, nano, payload, mac FROM release WHERE origin = ?", (origin,)
             ).fetchone()
@@ -138,7 +138,9 @@ class ReleaseStore:
         return self._ledger.read(query)
 
 
-def _paid(connection: book.Connection, beginnings: Sequence[bytes], payer: Account) -> list[tuple[int, int]]:
+def _paid(
+    connection: book.StoreConnection, beginnings: Sequence[bytes], payer: Account
+) -> list[tuple[int, int]]:
     values: list[object] = []
     for each in beginnings:
         values += (each, each + b"\xff" * (32 - len(each)), *payer.own, MOST_PAID)

@@ -88,7 +88,7 @@ GUARDS = {
 DDL = (*TABLES.values(), *GUARDS.values())
 
 
-def describe(connection: book.Connection) -> set[tuple[str, str, str]]:
+def describe(connection: book.StoreConnection) -> set[tuple[str, str, str]]:
     """Every table, index and trigger as (type, name, SQL)."""
     return set(connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"))
 

@@ -75,32 +75,32 @@ class SQLite:
         connection.identity = identity
         return connection
 
-    def is_usable(self, connection: book.Connection) -> bool:
+    def is_usable(self, connection: book.StoreConnection) -> bool:
         """Always True: a new connection to a file would fail in the same way."""
         connection.rollback()
         return True
 
-    def begin(self, connection: book.Connection) -> None:
+    def begin(self, connection: book.StoreConnection) -> None:
         """Wait at most ``WAIT`` seconds for another process. Raises ``Mismatch`` where the file was replaced."""
         if not isinstance(connection, _File) or connection.identity != self._identity():
             raise Mismatch("the file was replaced")
         connection.execute("BEGIN IMMEDIATE")
 
-    def look(self, connection: book.Connection) -> None:
+    def look(self, connection: book.StoreConnection) -> None:
         """Open a transaction that sees the state at its first read."""
         connection.execute("BEGIN")
 
-    def check(self, connection: book.Connection) -> None:
+    def check(self, connection: book.StoreConnection) -> None:
         """Compare every table, index and trigger with those of a new ledger."""
         if schema.describe(connection) != schema.expected():
             raise Mismatch("its tables are not those of a ledger")
 
-    def check_pages(self, connection: book.Connection) -> None:
+    def check_pages(self, connection: book.StoreConnection) -> None:
         """Check every page of the file."""
         if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
             raise Mismatch("the file is damaged")
 
-    def checkpoint(self, connection: book.Connection) -> None:
+    def checkpoint(self, connection: book.StoreConnection) -> None:
         """Move the log into the file; PASSIVE does not wait for readers, and the log's blocks are reused."""
         with suppress(sqlite3.Error):
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

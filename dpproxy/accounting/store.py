@@ -4,7 +4,7 @@ import sqlite3
 import sys
 from typing import Protocol
 
-from dpproxy.accounting.book import Connection
+from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.chain import Seals
 
 
@@ -52,25 +52,25 @@ class Store(Protocol):
     def create(self, seals: Seals) -> None:
         """Create an empty ledger, atomically."""
 
-    def connect(self, *, writing: bool) -> Connection:
+    def connect(self, *, writing: bool) -> StoreConnection:
         """A connection outside a transaction; for writing, with the settings durability needs."""
 
-    def is_usable(self, connection: Connection) -> bool:
+    def is_usable(self, connection: StoreConnection) -> bool:
         """After a failure: roll back; returns False where the connection was lost and a new one may work."""
 
-    def begin(self, connection: Connection) -> None:
+    def begin(self, connection: StoreConnection) -> None:
         """Open a writing transaction; no other process can write until it ends."""
 
-    def look(self, connection: Connection) -> None:
+    def look(self, connection: StoreConnection) -> None:
         """Open a reading transaction, which sees one state of the database."""
 
-    def check(self, connection: Connection) -> None:
+    def check(self, connection: StoreConnection) -> None:
         """Raise ``Mismatch`` where its tables are not those of a ledger."""
 
-    def check_pages(self, connection: Connection) -> None:
+    def check_pages(self, connection: StoreConnection) -> None:
         """Raise ``Mismatch`` where the database is damaged; takes as long as reading all of it."""
 
-    def checkpoint(self, connection: Connection) -> None:
+    def checkpoint(self, connection: StoreConnection) -> None:
         """Checkpoint after many commits; called while no caller waits."""
 
 

@@ -20,6 +20,6 @@ def store_at(address: Address) -> Store:
     kind, place = address
     if kind != _SERVER:
         return SQLite(Path(place))
-    from dpproxy.accounting.postgres import Postgres  # noqa: PLC0415 - its driver takes long to load
+    from dpproxy.accounting.postgres import PostgresStore  # noqa: PLC0415 - its driver takes long to load
 
-    return Postgres(place)
+    return PostgresStore(place)

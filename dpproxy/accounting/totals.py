@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpproxy.accounting import book
-from dpproxy.accounting.book import Connection
+from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.chain import Head
-from dpproxy.accounting.model import Account, Cost, Key, Kind, Own, key_of
+from dpproxy.accounting.model import Account, AccountKind, Cost, Key, Own, key_of
 
 MOST = 100
 """The most accounts in one statement: databases limit a UNION to some hundred parts."""
@@ -22,7 +22,7 @@ REMEMBERED = 4096
 _NEVER = 2**63
 """After every window."""
 _NOTHING = Cost()
-_CEILING = Kind.CEILING.column
+_CEILING = AccountKind.CEILING.column
 _OWN = "kind = ? AND name = ? AND member = ?"
 _LAST, _ROW = 'kind, name, member, max("window")', 'kind, name, member, block, "window", nano, delta, rho'
 _LATEST = f"SELECT {_LAST} FROM account WHERE {_OWN} AND block = '' GROUP BY 1, 2, 3"  # noqa: S608 - our own text
@@ -46,7 +46,7 @@ class Total:
     rows: Rows
 
 
-class Unknown(LookupError):
+class UnknownTotal(LookupError):
     """A total that is not remembered, where there is no database to read."""
 
 
@@ -98,12 +98,12 @@ class Totals:
     """Totals as they are in one transaction, or beside one: remembered, read, or changed in it.
 
     Args:
-        connection: for reading and writing totals; with None, a total that is not remembered raises ``Unknown``.
+        connection: for reading and writing totals; with None, a total that is not remembered raises ``UnknownTotal``.
         known: what is remembered, used for this ``head`` alone.
     """
 
     def __init__(
-        self, connection: Connection | None, known: TotalsCache | None = None, head: Head | None = None
+        self, connection: StoreConnection | None, known: TotalsCache | None = None, head: Head | None = None
     ) -> None:
         self._connection = connection
         self._known = known
@@ -187,7 +187,7 @@ class Totals:
         if not asked:
             return
         if self._connection is None:
-            raise Unknown
+            raise UnknownTotal
         self.write()
         self.has_read = True
         for at in range(0, len(asked), MOST):

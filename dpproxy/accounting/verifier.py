@@ -23,7 +23,7 @@ from dpproxy.accounting.model import Cost, Key
 from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_at
 from dpproxy.accounting.verify import Walking, verify
-from dpproxy.accounting.walk import Place, Segment, check_releases, walk
+from dpproxy.accounting.walk import ChainPlace, Segment, check_releases, walk
 from dpproxy.values.errors import StartupError
 
 SMALL: Final = 30_000
@@ -40,7 +40,7 @@ Outcome = dict[str, Any]
 def parallel(store: Store, seals: Seals) -> Walking:
     """A walk along the whole chain by as many processes as there are processors."""
 
-    def walking(connection: book.Connection, begin: Place, until: int) -> Segment:
+    def walking(connection: book.StoreConnection, begin: ChainPlace, until: int) -> Segment:
         count = min(len(os.sched_getaffinity(0)), until // LEAST) if until > SMALL else 1
         ends = [until * number // count for number in range(1, count + 1)]
         places = [_place(connection, end) for end in ends[:-1]]
@@ -58,15 +58,15 @@ def parallel(store: Store, seals: Seals) -> Walking:
     return walking
 
 
-def _place(connection: book.Connection, sequence: int) -> Place:
+def _place(connection: book.StoreConnection, sequence: int) -> ChainPlace:
     """Where a piece begins; that the entry is genuine is for the piece before to find."""
     row = connection.execute("SELECT mac, at FROM entry WHERE sequence = ?", (sequence,)).fetchone()
     if row is None:
         raise Mismatch("the chain is broken", sequence)
-    return Place(sequence, bytes(row[0]), row[1])
+    return ChainPlace(sequence, bytes(row[0]), row[1])
 
 
-def _piece(store: Store, seals: Seals, begin: Place, until: int) -> Order:
+def _piece(store: Store, seals: Seals, begin: ChainPlace, until: int) -> Order:
     return {
         "task": "piece",
         "key": seals.key.hex(),
@@ -120,7 +120,7 @@ def _walked(outcome: Outcome) -> Segment:
         raise OSError(outcome["failed"])
     sequence, mac, at = outcome["end"]
     walked = Segment(
-        outcome["begin"], Place(sequence, bytes.fromhex(mac), at), outcome["debits"], outcome["late"]
+        outcome["begin"], ChainPlace(sequence, bytes.fromhex(mac), at), outcome["debits"], outcome["late"]
     )
     for *key, nano, delta, rho in outcome["sums"]:
         walked.add(_key(*key), Cost(nano, Fraction(delta), Fraction(rho)))
@@ -149,7 +149,7 @@ def execute(order: Mapping[str, Any], store: Store) -> Outcome:
 
 def _do_piece(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
     sequence, mac, at = order["begin"]
-    begin, until = Place(sequence, bytes.fromhex(mac), at), order["until"]
+    begin, until = ChainPlace(sequence, bytes.fromhex(mac), at), order["until"]
     with closing(store.connect(writing=False)) as connection:
         check_releases(connection, seals, sequence, until)
         walked = walk(connection, seals, begin, until)

@@ -14,11 +14,11 @@ from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.checkpoint import Checkpoint
 from dpproxy.accounting.mark import Mark, Missing
-from dpproxy.accounting.model import Cost, Key, Kind
+from dpproxy.accounting.model import AccountKind, Cost, Key
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.walk import Place, Segment, Sums, check_releases, walk
+from dpproxy.accounting.walk import ChainPlace, Segment, Sums, check_releases, walk
 
-Walking = Callable[[book.Connection, Place, int], Segment]
+Walking = Callable[[book.StoreConnection, ChainPlace, int], Segment]
 """Checks all entries, and all stored releases, from a place on up to a number."""
 
 _FIRST: Final = -(2**63)
@@ -27,7 +27,7 @@ _NOTHING: Final = Cost()
 _KEY: Final = 'kind, name, member, block, "window"'
 _TOTALS: Final = f"SELECT {_KEY}, nano, delta, rho FROM account"  # noqa: S608 - our own text
 _LASTING: Final = f"{_TOTALS} WHERE kind IN (?, ?, ?)"
-_KINDS: Final = tuple(kind.column for kind in Kind if kind is not Kind.SESSION)
+_KINDS: Final = tuple(kind.column for kind in AccountKind if kind is not AccountKind.SESSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def verify(
     return found
 
 
-def _head(store: Store, connection: book.Connection, seals: Seals) -> Head:
+def _head(store: Store, connection: book.StoreConnection, seals: Seals) -> Head:
     store.check(connection)
     head = book.read_head(connection, seals)
     if head.format != schema.FORMAT:
@@ -90,7 +90,7 @@ def _head(store: Store, connection: book.Connection, seals: Seals) -> Head:
     return head
 
 
-def _check_mark(connection: book.Connection, head: Head, marked: Head) -> None:
+def _check_mark(connection: book.StoreConnection, head: Head, marked: Head) -> None:
     if marked.ledger != head.ledger:
         raise Mismatch("its high-water mark is of another ledger")
     if marked.sequence > head.sequence:
@@ -103,7 +103,7 @@ def _check_mark(connection: book.Connection, head: Head, marked: Head) -> None:
         )
 
 
-def _fits(connection: book.Connection, since: Checkpoint, marked: Head | None, head: Head) -> bool:
+def _fits(connection: book.StoreConnection, since: Checkpoint, marked: Head | None, head: Head) -> bool:
     """Whether the checkpoint is of this chain, and not beyond what the mark vouches for."""
     place = since.place
     return (
@@ -115,15 +115,15 @@ def _fits(connection: book.Connection, since: Checkpoint, marked: Head | None, h
 
 
 def _alone(seals: Seals) -> Walking:
-    def walking(connection: book.Connection, begin: Place, until: int) -> Segment:
+    def walking(connection: book.StoreConnection, begin: ChainPlace, until: int) -> Segment:
         check_releases(connection, seals, _FIRST, 2**63 - 1)
         return walk(connection, seals, begin, until)
 
     return walking
 
 
-def _whole(connection: book.Connection, seals: Seals, head: Head, walking: Walking) -> Verification:
-    begin = Place(0, seals.genesis(head.ledger, head.format).mac, 0)
+def _whole(connection: book.StoreConnection, seals: Seals, head: Head, walking: Walking) -> Verification:
+    begin = ChainPlace(0, seals.genesis(head.ledger, head.format).mac, 0)
     walked = walking(connection, begin, head.sequence)
     _check_end(connection, head, walked, _FIRST, walked.debits)
     if not _are(_stored(connection, _TOTALS), walked.sums):
@@ -131,7 +131,7 @@ def _whole(connection: book.Connection, seals: Seals, head: Head, walking: Walki
     return Verification(head, 0, walked.sums)
 
 
-def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpoint) -> Verification:
+def _since(connection: book.StoreConnection, seals: Seals, head: Head, since: Checkpoint) -> Verification:
     begin = since.place
     walked = walk(connection, seals, begin, head.sequence)
     _check_end(connection, head, walked, begin.sequence + 1, walked.debits - walked.late)
@@ -144,7 +144,9 @@ def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpo
     return Verification(head, begin.sequence, sums)
 
 
-def _check_end(connection: book.Connection, head: Head, walked: Segment, first: int, debits: int) -> None:
+def _check_end(
+    connection: book.StoreConnection, head: Head, walked: Segment, first: int, debits: int
+) -> None:
     """That the chain ends at the head, and that there is nothing else from ``first`` on."""
     end = walked.end
     if (end.sequence, end.mac, end.at) != (head.sequence, head.mac, head.at):
@@ -158,7 +160,7 @@ def _check_end(connection: book.Connection, head: Head, walked: Segment, first: 
         raise Mismatch("a debit belongs to no entry")
 
 
-def _count(connection: book.Connection, sql: str, first: int) -> int:
+def _count(connection: book.StoreConnection, sql: str, first: int) -> int:
     return int(connection.execute(sql, (first,)).fetchone()[0])
 
 
@@ -166,7 +168,7 @@ _UNEQUAL: Final = "the accounts are not the sums of their debits"
 _Stored = Mapping[Key, tuple[int, str, str]]
 
 
-def _stored(connection: book.Connection, sql: str, values: tuple[object, ...] = ()) -> _Stored:
+def _stored(connection: book.StoreConnection, sql: str, values: tuple[object, ...] = ()) -> _Stored:
     return {row[:5]: row[5:] for row in connection.execute(sql, values)}
 
 

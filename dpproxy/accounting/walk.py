@@ -40,7 +40,7 @@ _RELEASES: Final = "SELECT origin, key, nano, payload, mac FROM release WHERE or
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChainPlace:
     """A place in the chain: an entry's number, mac and time; of no entry 0, the mac of the ledger's identifier, 0."""
 
     sequence: int
@@ -60,7 +60,7 @@ class Segment:
     """
 
     begin: int
-    end: Place
+    end: ChainPlace
     debits: int = 0
     late: int = 0
     sums: Sums = field(default_factory=dict)
@@ -140,7 +140,7 @@ class _Debits(dict[Row, _Debit]):
             some.clear()
 
 
-def walk(connection: book.Connection, seals: Seals, begin: Place, until: int) -> Segment:
+def walk(connection: book.StoreConnection, seals: Seals, begin: ChainPlace, until: int) -> Segment:
     """Check every entry after ``begin`` up to the one numbered ``until``.
 
     Errors: Mismatch for the first that is wrong or missing; ValueError for a row that no ledger writes.
@@ -158,7 +158,9 @@ def walk(connection: book.Connection, seals: Seals, begin: Place, until: int) ->
     return walked
 
 
-def _page(connection: book.Connection, debits: _Debits, pages: tuple[int, int]) -> dict[int, list[_Debit]]:
+def _page(
+    connection: book.StoreConnection, debits: _Debits, pages: tuple[int, int]
+) -> dict[int, list[_Debit]]:
     """The debits of each entry of a page."""
     found: dict[int, list[_Debit]] = {}
     for row in connection.execute(_DEBITS, pages):
@@ -173,13 +175,13 @@ def _page(connection: book.Connection, debits: _Debits, pages: tuple[int, int]) 
 
 
 def _check(
-    connection: book.Connection,
+    connection: book.StoreConnection,
     seals: Seals,
     encoded: _Encoded,
     pages: tuple[int, int],
     found: dict[int, list[_Debit]],
     walked: Segment,
-) -> Place:
+) -> ChainPlace:
     """The end of a page, its macs being right."""
     number, mac, time = walked.end.sequence, walked.end.mac, walked.end.at
     for row in connection.execute(_ENTRIES, pages):
@@ -191,7 +193,7 @@ def _check(
         time = row[2]
         if row[12] <= walked.begin:
             walked.late += len(own)
-    return Place(number, mac, time)
+    return ChainPlace(number, mac, time)
 
 
 def _postings(own: list[_Debit]) -> bytes:
@@ -234,7 +236,7 @@ def _message(before: bytes, row: Row, postings: bytes, encoded: _Encoded) -> byt
     ))  # fmt: skip
 
 
-def check_releases(connection: book.Connection, seals: Seals, first: int, last: int) -> None:
+def check_releases(connection: book.StoreConnection, seals: Seals, first: int, last: int) -> None:
     """Check the mac of every stored release of a charge after ``first`` up to ``last``. Errors: Mismatch."""
     for origin, key, nano, payload, mac in connection.execute(_RELEASES, (first, last)):
         number, loss = b"%d" % origin, b"%d" % nano

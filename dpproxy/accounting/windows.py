@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import assert_never
 
-from dpproxy.accounting.book import Connection
-from dpproxy.accounting.model import Account, Cost, Debit, Kind, Own
+from dpproxy.accounting.book import StoreConnection
+from dpproxy.accounting.model import Account, AccountKind, Cost, Debit, Own
 from dpproxy.accounting.totals import Rows, Total, Totals
-from dpproxy.policy.interval import Interval
+from dpproxy.policy.interval import CalendarInterval
 
 DAY = 86_400_000_000
 """Microseconds of a day."""
 _EPOCH = 2**32
 _NOTHING = Cost()
-_BUDGET = Kind.BUDGET.column
+_BUDGET = AccountKind.BUDGET.column
 _Place = tuple[Own, Debit, int, int | None]
 """Account, debit with the current window, first window that counts, and refill time (microseconds, None: never)."""
 
@@ -71,7 +71,7 @@ def owns(debits: Sequence[Debit]) -> list[Own]:
     for debit in debits:
         account = debit.account
         found.append(account.own)
-        if account.kind is not Kind.CEILING:
+        if account.kind is not AccountKind.CEILING:
             found.append(_budget_of(account))
     return found
 
@@ -81,11 +81,11 @@ def _placed(debit: Debit, totals: Mapping[Own, Total], now: int, concentrated: b
     account = debit.account
     own = account.own
     match account.kind:
-        case Kind.CEILING:
+        case AccountKind.CEILING:
             return own, _in_window(debit, int(concentrated)), 0, None
-        case Kind.BUDGET | Kind.USER | Kind.SESSION:
+        case AccountKind.BUDGET | AccountKind.USER | AccountKind.SESSION:
             latest = totals[_budget_of(account)].latest
-            if account.kind is not Kind.SESSION:
+            if account.kind is not AccountKind.SESSION:
                 latest = max(latest, totals[own].latest)
             epoch = latest // _EPOCH * _EPOCH
             if debit.refresh is None:
@@ -107,28 +107,29 @@ def _in_window(debit: Debit, window: int) -> Debit:
 
 def _standing(place: _Place, rows: Rows) -> Standing:
     _, debit, since, refills = place
-    if debit.account.kind is Kind.CEILING:
+    if debit.account.kind is AccountKind.CEILING:
         spent, has_rho_alone = _ceiling(rows, debit.account)
         return Standing(debit, spent, concentrated=has_rho_alone)
     counted = [cost for (_, window), cost in rows.items() if window >= since]
     return Standing(debit, counted[0] if len(counted) == 1 else sum(counted, _NOTHING), since, refills)
 
 
-def anew(connection: Connection, account: Account) -> Account:
+def anew(connection: StoreConnection, account: Account) -> Account:
     """The account of a budget or of a user after a reset, in a new window; users follow the resets of their budget."""
     totals = Totals(connection)
     totals.need(owns([Debit(account)]))
     window = max(total.latest for total in totals.found.values())
-    if account.kind is Kind.BUDGET:
+    if account.kind is AccountKind.BUDGET:
         row = connection.execute(
-            'SELECT max("window") FROM account WHERE kind = ? AND name = ?', (Kind.USER.value, account.name)
+            'SELECT max("window") FROM account WHERE kind = ? AND name = ?',
+            (AccountKind.USER.value, account.name),
         ).fetchone()
         window = max(window, row[0] or 0)
     return replace(account, window=(window // _EPOCH + 1) * _EPOCH)
 
 
 @lru_cache(maxsize=64)
-def _period(refresh: Interval, today: int) -> tuple[int, int]:
+def _period(refresh: CalendarInterval, today: int) -> tuple[int, int]:
     """The first day that counts, numbered from 1, and when the period ends."""
     first, after = refresh.period(today)
     return max(first, 0) + 1, after * DAY
@@ -136,7 +137,7 @@ def _period(refresh: Interval, today: int) -> tuple[int, int]:
 
 def _budget_of(account: Account) -> Own:
     """The budget that an account of its users or sessions belongs to, or that it is."""
-    return _BUDGET, account.member if account.kind is Kind.SESSION else account.name, ""
+    return _BUDGET, account.member if account.kind is AccountKind.SESSION else account.name, ""
 
 
 def _ceiling(rows: Rows, account: Account) -> tuple[Cost, bool]:
@@ -166,9 +167,10 @@ def generation(block: str) -> str:
     return block.partition(":")[0]
 
 
-def users(connection: Connection) -> list[Account]:
+def users(connection: StoreConnection) -> list[Account]:
     """The users who have an account of a budget, by budget and name."""
     rows = connection.execute(
-        "SELECT DISTINCT name, member FROM account WHERE kind = ? ORDER BY name, member", (Kind.USER.value,)
+        "SELECT DISTINCT name, member FROM account WHERE kind = ? ORDER BY name, member",
+        (AccountKind.USER.value,),
     )
     return [Account.user(str(name), str(member)) for name, member in rows]

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from dpproxy.accounting.batch import Batch
-from dpproxy.accounting.database import Database, Unwritten
+from dpproxy.accounting.database import LedgerDatabase, Unwritten
 from dpproxy.accounting.store import first_line
 from dpproxy.values.errors import LedgerUnavailable, Refusal, ShuttingDown
 
@@ -51,7 +51,7 @@ class _Task:
 class Writer:
     """A queue of tasks and answers to be written, and the thread that writes them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LedgerDatabase) -> None:
         self._database = database
         self._queue: SimpleQueue[_Task | None] = SimpleQueue()
         self._lock = threading.Lock()

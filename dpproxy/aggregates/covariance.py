@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.moments import COUNT, XX, XY, YY, Moments, X, Y
-from dpproxy.aggregates.statistic import Function, Sides
+from dpproxy.aggregates.statistic import MomentFunction, Sides
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
@@ -29,11 +29,11 @@ def _about(errors: Mapping[str, float]) -> str:
     return f"about {errors[XY]:.6g} / count"
 
 
-COVAR_POP = Function(
+COVAR_POP = MomentFunction(
     _PARTS, Moments.covariance, Moments.covariances, lambda _: {XY: duck.double(1.0)},
     lambda s: (-_most(s), _most(s)), _both_units, _about, 1,
 )  # fmt: skip
-COVAR_SAMP = Function(
+COVAR_SAMP = MomentFunction(
     _PARTS,
     lambda m: f.times(m.covariance(), m.correction),
     lambda m: f.multiple(m.covariances(), m.corrections),
@@ -89,11 +89,11 @@ def _correlation_words(errors: Mapping[str, float]) -> str:
     )
 
 
-CORR = Function(
+CORR = MomentFunction(
     (*_PARTS, XX, YY), _correlation, _correlations, _correlation_weights,
     lambda _: (-1.0, 1.0), lambda _: Fraction(1), _correlation_words,
 )  # fmt: skip
-REGR_R2 = Function(
+REGR_R2 = MomentFunction(
     (*_PARTS, XX, YY),
     lambda m: f.square(_correlation(m)),
     lambda m: f.squares(_correlations(m)),
@@ -135,7 +135,7 @@ def _slope_words(errors: Mapping[str, float]) -> str:
     )
 
 
-REGR_SLOPE = Function(
+REGR_SLOPE = MomentFunction(
     (*_PARTS, XX), _slope, _slopes, _slope_weights, lambda s: (-_steepest(s), _steepest(s)),
     lambda s: s[Y].unit / s[X].unit, _slope_words,
 )  # fmt: skip
@@ -173,7 +173,7 @@ def _intercept_words(errors: Mapping[str, float]) -> str:
     )
 
 
-REGR_INTERCEPT = Function(
+REGR_INTERCEPT = MomentFunction(
     (*_PARTS, XX),
     lambda m: f.minus(_at(m, Y), f.times(_slope(m), _at(m, X))),
     lambda m: f.difference(_ats(m, Y), f.product(_slopes(m), _ats(m, X))),

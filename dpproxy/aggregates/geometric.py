@@ -28,7 +28,7 @@ from dpproxy.values.pgtypes import FLOAT8, SqlType
 
 
 @dataclass(frozen=True, slots=True)
-class Geometric:
+class GeometricMean:
     """e to the average of logarithms: everything known of the average carries over, as e**x increases."""
 
     logarithms: Average
@@ -59,7 +59,7 @@ class Geometric:
         return Error(found.sensitivity, None, None, f"about {found.over_count or 0:.6g} / count of the value")
 
 
-def build(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> Geometric:  # noqa: ANN401
+def build(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> GeometricMean:  # noqa: ANN401
     """Compile a call. Raises PD003 where the argument may be zero or less."""
     this = plain_operand(node, node.expressions[0])
     logarithm = exp.Ln(this=this.copy())
@@ -72,7 +72,7 @@ def build(node: Any, scope: Scope, _: object, condition: Condition | None = None
         )
     # Rows are put inside these, so that no logarithm of the engine needs to be exact.
     low, high = Fraction(_log(bounded.low)), Fraction(_log(bounded.high))
-    return Geometric(
+    return GeometricMean(
         Average(argument(logarithm, kept(replace(typed, low=low, high=high), compiled(condition))))
     )
 

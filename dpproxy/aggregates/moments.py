@@ -18,7 +18,7 @@ COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class JointMoments:
     """What sums of the noise with weights are within, each by itself with this confidence; ``names`` are the sums'."""
 
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class Moments:
     sums: Mapping[str, nodes.Expr]
     sides: Mapping[str, Side]
     halves: Mapping[str, int]
-    joint: Joint | None = None
+    joint: JointMoments | None = None
 
     @property
     def count(self) -> nodes.Expr:
@@ -127,7 +127,7 @@ class Moments:
         raw = f.difference(mean, f.product(self.means(X), self.means(Y)))
         return f.clipped(raw, -self._most, self._most)
 
-    def _around(self, value: nodes.Expr, joint: Joint, x: str, y: str, widest: float) -> f.Interval:
+    def _around(self, value: nodes.Expr, joint: JointMoments, x: str, y: str, widest: float) -> f.Interval:
         """By the joint law; what is kept within limits is no farther from what keeps to them."""
         mean = {s: self.mean(s) for s in (x, y)}
         sizes: dict[str, float | nodes.Expr] = {x + y: 1.0}

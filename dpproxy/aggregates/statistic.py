@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.model import Error, Measure, Noise
-from dpproxy.aggregates.moments import COUNT, Joint, Moments
+from dpproxy.aggregates.moments import COUNT, JointMoments, Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -25,7 +25,7 @@ MEANS = Fraction(1, 32)
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class MomentFunction:
     """A function of moments, in steps of the sides.
 
     ``weights`` are its derivatives: what it changes by with the mean (X, Y), the variance (XX, YY) and the
@@ -48,7 +48,7 @@ class Function:
 class Statistic:
     """A call. ``named`` are its measures under the names of the sums."""
 
-    function: Function
+    function: MomentFunction
     sides: Sides
     named: Mapping[str, Measure]
     type: SqlType
@@ -58,7 +58,7 @@ class Statistic:
         return tuple(self.named[part] for part in self.function.parts)
 
     def _moments(
-        self, columns: Sequence[nodes.Expr], halves: Sequence[int] = (), joint: Joint | None = None
+        self, columns: Sequence[nodes.Expr], halves: Sequence[int] = (), joint: JointMoments | None = None
     ) -> Moments:
         parts = self.function.parts
         return Moments(
@@ -97,7 +97,7 @@ class Statistic:
         joint, linear = None, Linear.of(noise.draws, confidence) if self.function.seconds else None
         if linear is not None:
             missed = (1 - confidence) * (1 - MEANS) / self.function.seconds
-            joint = Joint(self.function.parts, linear, 1 - missed)
+            joint = JointMoments(self.function.parts, linear, 1 - missed)
             confidence = 1 - (1 - confidence) * MEANS
         low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence), joint))
         return self._shown(low), self._shown(high)

@@ -22,7 +22,7 @@ from dpproxy.aggregates.operands import (
     plain_operand,
 )
 from dpproxy.aggregates.side import Side
-from dpproxy.aggregates.statistic import Function, Statistic
+from dpproxy.aggregates.statistic import MomentFunction, Statistic
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
@@ -91,7 +91,7 @@ def _average(node: exp.Avg, scope: Scope, _: Averaged, condition: Condition | No
     return Average(operand(node, scope, condition))
 
 
-def _spread(function: Function) -> Builder:
+def _spread(function: MomentFunction) -> Builder:
     def build(node: Any, scope: Scope, _: Averaged, condition: Condition | None = None) -> Aggregate:  # noqa: ANN401
         plain_operand(node, node.this)
         return variance.spread(function, operand(node, scope, condition))
@@ -99,7 +99,7 @@ def _spread(function: Function) -> Builder:
     return build
 
 
-def _pair(function: Function) -> Builder:
+def _pair(function: MomentFunction) -> Builder:
     def build(node: Any, scope: Scope, _: Averaged, condition: Condition | None = None) -> Aggregate:  # noqa: ANN401
         found = pair(node, scope, condition)
         x, y = Side(found.x), Side(found.y)

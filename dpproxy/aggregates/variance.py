@@ -11,7 +11,7 @@ from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.average import mean_type
 from dpproxy.aggregates.moments import COUNT, XX, Moments, X
 from dpproxy.aggregates.side import Side
-from dpproxy.aggregates.statistic import Function, Sides, Statistic
+from dpproxy.aggregates.statistic import MomentFunction, Sides, Statistic
 from dpproxy.aggregates.sum import number_measure
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -19,7 +19,7 @@ from dpproxy.analysis import duck
 _PARTS = (COUNT, X, XX)
 
 
-def spread(function: Function, argument: Argument) -> Statistic:
+def spread(function: MomentFunction, argument: Argument) -> Statistic:
     """The call over one argument; its sum and count are those of the argument's average."""
     side = Side(argument)
     named = {COUNT: number_measure(argument), X: side.total, XX: side.squares}
@@ -68,18 +68,18 @@ def _about_root(errors: Mapping[str, float]) -> str:
     return f"about {errors[XX]:.6g} / (2 * stddev * count)"
 
 
-VAR_POP = Function(
+VAR_POP = MomentFunction(
     _PARTS, lambda m: m.variance(X), lambda m: m.variances(X), _one,
     lambda s: (0.0, s[X].radius ** 2), _squared, _about, 1,
 )  # fmt: skip
-VAR_SAMP = Function(
+VAR_SAMP = MomentFunction(
     _PARTS, _sample, _samples, _corrected, lambda s: (0.0, 2 * s[X].radius ** 2), _squared, _about, 1
 )
-STDDEV_POP = Function(
+STDDEV_POP = MomentFunction(
     _PARTS, lambda m: f.root(m.variance(X)), lambda m: f.roots(m.variances(X)), _root_pop,
     lambda s: (0.0, s[X].radius), _plain, _about_root, 1,
 )  # fmt: skip
-STDDEV_SAMP = Function(
+STDDEV_SAMP = MomentFunction(
     _PARTS, lambda m: f.root(_sample(m)), lambda m: f.roots(_samples(m)), _root_sample,
     lambda s: (0.0, 2**0.5 * s[X].radius), _plain, _about_root, 1,
 )  # fmt: skip

@@ -121,7 +121,7 @@ class Expr(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Expr):
+class ColumnRef(Expr):
     """A column of an item of FROM, by the item's alias where that is said."""
 
     name: str
@@ -425,7 +425,7 @@ class Values(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Function(Node):
+class TableFunction(Node):
     """A table function in FROM."""
 
     call: Call
@@ -434,7 +434,7 @@ class Function(Node):
     lateral: bool = False
 
 
-Item = Table | Release | Subquery | Values | Function
+Item = Table | Release | Subquery | Values | TableFunction
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from math import ceil, prod
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from dpproxy.algebra import nodes, printing
-from dpproxy.policy.interval import Interval
+from dpproxy.policy.interval import CalendarInterval
 from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import Column, SqlType
 from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
@@ -236,7 +236,7 @@ class Payer:
     budget_delta: Fraction = Fraction(0)
     concentrated: bool = False
     """True where losses add up as rho: the ceiling's accountant is ZCDP, and all limits are read that way."""
-    refresh: Interval | None = None
+    refresh: CalendarInterval | None = None
     """How often the budget refills, with its users and sessions."""
     shares: bool = False
     """Whether what one user of the budget has paid for answers the others for nothing."""
@@ -422,7 +422,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PriorCheck:
     """``sql`` over the relations of the parts counts draws, of so many ``groups``, that contradict a ``prior``."""
 
     sql: str
@@ -481,7 +481,7 @@ class Plan:
     """What is not seen of the rows as they are, by the policy."""
     notices: tuple[Notice, ...] = ()
     """Notices beside its answer: they follow from the statement and the policy."""
-    checks: tuple["Check", ...] = ()
+    checks: tuple["PriorCheck", ...] = ()
     """What else is told, by what was released."""
     accuracy: "Stated | None" = None
     """What the distances of ``Output.accuracy`` mean; None where no released value is shown."""

@@ -34,7 +34,7 @@ def _joined(parts: Iterable[Node], between: str = ", ") -> str:
     return between.join([_text(part) for part in parts])
 
 
-def _column(node: nodes.Column) -> str:
+def _column(node: nodes.ColumnRef) -> str:
     return name(node.name) if node.table is None else f"{name(node.table)}.{name(node.name)}"
 
 
@@ -104,7 +104,7 @@ def _values(node: nodes.Values) -> str:
     return f"(VALUES {rows}){_alias(node.alias, node.columns)}"
 
 
-def _function(node: nodes.Function) -> str:
+def _function(node: nodes.TableFunction) -> str:
     lateral = "LATERAL " if node.lateral else ""
     return f"{lateral}{_text(node.call)}{_alias(node.alias, node.columns)}"
 
@@ -141,7 +141,7 @@ def _combined(node: nodes.Combined) -> str:
 
 
 _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
-    nodes.Column: _column,
+    nodes.ColumnRef: _column,
     nodes.Star: lambda _: "*",
     nodes.Null: lambda _: "NULL",
     nodes.Truth: lambda node: "TRUE" if node.value else "FALSE",
@@ -173,7 +173,7 @@ _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
     nodes.Release: lambda node: node.alias,
     nodes.Subquery: _subquery,
     nodes.Values: _values,
-    nodes.Function: _function,
+    nodes.TableFunction: _function,
     nodes.Join: _join,
     nodes.Sets: lambda node: f"{node.kind} ({_joined(node.entries)})",
     nodes.Select: _select,

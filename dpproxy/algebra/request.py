@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class SelectStatement:
     """A query over tables and views."""
 
     tree: exp.Expr | None = None
@@ -126,7 +126,7 @@ class OfUsers:
 
 Administration = PolicyRead | PolicyPreview | PolicyChange | ProbeRun | ViewRead | ViewChange | OfUsers
 """Privacy statements. Most are for administrators only; ``engine.administration.check`` knows which."""
-EngineStatement = Select | CatalogueQuery | ExplainOne | ExplainSeveral | Administration
+EngineStatement = SelectStatement | CatalogueQuery | ExplainOne | ExplainSeveral | Administration
 """Every kind of statement that the engine answers."""
 
 
@@ -168,7 +168,7 @@ class Prepared:
     def is_of_present(self) -> bool:
         """Whether its settings need the times at which its transaction began and the statement arrived."""
         match self.statement:
-            case Select() | CatalogueQuery() as query:
+            case SelectStatement() | CatalogueQuery() as query:
                 return query.is_of_present
             case ExplainOne(query):
                 return query.is_of_present

@@ -12,7 +12,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.quotients import quotient
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled, inexact
 from dpproxy.values.errors import DivisionByZero, NumberOutOfRange, UndefinedFunction
 from dpproxy.values.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, SqlType
@@ -117,7 +117,7 @@ def _exact_scale(node: exp.Binary, a: Typed, b: Typed) -> int | None:
 def _integer_type(
     a: Typed, b: Typed, low: Fraction | None, high: Fraction | None, scale: int, scope: Scope
 ) -> str | None:
-    if scope.level is Level.RELEASED:
+    if scope.level is ExpressionLevel.RELEASED:
         return "HUGEINT"
     sizes = [low, high, a.low, a.high, b.low, b.high]
     if any(s is None for s in sizes):
@@ -147,7 +147,7 @@ def check_double(node: exp.Expr, low: Fraction | None, high: Fraction | None, sc
 def is_known(node: exp.Expr, scope: Scope) -> bool:
     """Over released values, with the values of all parameters: bounds are those of the values themselves."""
     is_bound = scope.parameters.values is not None or node.find(exp.Parameter) is None
-    return scope.level is Level.RELEASED and is_bound
+    return scope.level is ExpressionLevel.RELEASED and is_bound
 
 
 def widened(node: exp.Expr, kind: str) -> str:
@@ -162,7 +162,7 @@ def _fits(
     """The type PostgreSQL gives, refused where its range could be left (there the row would raise)."""
     check_range(node, kind, low, high, scope)
     limit = _LIMITS.get(kind.oid)
-    if limit is None or scope.level is Level.RELEASED:
+    if limit is None or scope.level is ExpressionLevel.RELEASED:
         return kind
     if low is None or high is None or low < -limit or high >= limit:
         wider = "bigint" if kind.oid != INT8.oid else "numeric"
@@ -222,7 +222,7 @@ def _check_divisor(node: exp.Expr, b: Typed, scope: Scope) -> None:
 def _quotient_of_constants(a: Typed, b: Typed, scope: Scope) -> Typed | None:
     """Of two exact constants, with PostgreSQL's number of digits; None of others, and where there are too many."""
     texts = [_digits_of(a), _digits_of(b)]
-    if scope.level is Level.ROW or None in texts or not b.constant:
+    if scope.level is ExpressionLevel.ROW or None in texts or not b.constant:
         return None
     shown = quotient(str(texts[0]), str(texts[1]))
     value, scale = Fraction(shown), len(shown.partition(".")[2])
@@ -243,7 +243,7 @@ def _digits_of(value: Typed) -> str | None:
 def _division_type(a: Typed, b: Typed, scope: Scope) -> str:
     """BIGINT where both operands and any quotient fit: the least BIGINT over -1 does not."""
     sizes = (a.magnitude, b.magnitude)
-    small = scope.level is Level.ROW and all(s is not None and s <= INT64 for s in sizes)
+    small = scope.level is ExpressionLevel.ROW and all(s is not None and s <= INT64 for s in sizes)
     return "BIGINT" if small else "HUGEINT"
 
 

@@ -13,7 +13,7 @@ from dpproxy.analysis.dates import starts, to_timestamp, truncated
 from dpproxy.analysis.intervals import read_interval
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, midnight
 from dpproxy.values.errors import (
     BoundsMissing,
@@ -46,7 +46,7 @@ def _binned(node: exp.Expr, value: Typed, stride: timedelta, origin: datetime, s
         return value
     ends: tuple[datetime | None, datetime | None] = (None, None)
     if value.first is None or value.last is None:
-        if scope.level is Level.ROW:
+        if scope.level is ExpressionLevel.ROW:
             raise _unbounded(node)
         first = datetime(1, 1, 1) + stride  # noqa: DTZ001 - the type has no time zone
     else:
@@ -154,7 +154,11 @@ def shown(node: exp.TimeToStr, given: Typed, scope: Scope) -> Typed:
     if instants.is_instant(value):
         value = instants.to_local(value, scope.parameters.zone, node, scope)
     value = _timestamp(node, value, "to_char")
-    if scope.level is Level.ROW and not value.is_null and (value.first is None or value.last is None):
+    if (
+        scope.level is ExpressionLevel.ROW
+        and not value.is_null
+        and (value.first is None or value.last is None)
+    ):
         raise _unbounded(node)
     return value
 

@@ -15,7 +15,7 @@ from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.instants import is_instant, to_instant, to_local
 from dpproxy.analysis.literals import LIMITS, from_value, read_constant, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spans import to_time
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, inexact, nearest_double, null
 from dpproxy.analysis.written import FLOAT4 as FLOAT4_TEXT
@@ -159,7 +159,7 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
         return _shortened(value, kind)
     if value.type.oid == kind.oid:
         return value
-    if scope.level is Level.RELEASED and {value.type.oid, kind.oid} == {BOOL.oid, INT4.oid}:
+    if scope.level is ExpressionLevel.RELEASED and {value.type.oid, kind.oid} == {BOOL.oid, INT4.oid}:
         return _of_truth(value, kind)
     if (moment := _moment(node, value, kind, scope)) is not None:
         return moment
@@ -176,7 +176,7 @@ def _moment(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed 
         return to_date(value)
     if value.is_moment and kind.oid == TIMESTAMPTZ.oid:
         return to_instant(value, scope.parameters.zone, node, scope)
-    if value.type.oid == TIMESTAMP.oid and kind.oid == TIME.oid and scope.level is Level.RELEASED:
+    if value.type.oid == TIMESTAMP.oid and kind.oid == TIME.oid and scope.level is ExpressionLevel.RELEASED:
         return to_time(value)
     if is_instant(value) and kind.oid in (DATE.oid, TIMESTAMP.oid):
         shown = to_local(value, scope.parameters.zone, node, scope)
@@ -208,7 +208,7 @@ def as_text(value: Typed, scope: Scope) -> Typed | None:
     """As PostgreSQL writes it; None where that is not known. Of rows whole numbers and truth values only."""
     if value.type.oid in TEXTS:
         return value
-    if scope.level is Level.ROW and value.type.oid not in (*INTEGERS, BOOL.oid):
+    if scope.level is ExpressionLevel.ROW and value.type.oid not in (*INTEGERS, BOOL.oid):
         return None
     if value.is_integer and isinstance(value.constant, int):
         return from_value(str(value.constant), TEXT)
@@ -258,7 +258,7 @@ def _with_point(value: Typed, kind: SqlType) -> Typed:
 
 
 def _to_float(_: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
-    if kind.oid == FLOAT4.oid and scope.level is Level.RELEASED and value.unseen is None:
+    if kind.oid == FLOAT4.oid and scope.level is ExpressionLevel.RELEASED and value.unseen is None:
         sql = duck.cast(duck.cast(as_double(value), "FLOAT"), "DOUBLE")
         return inexact(sql, kind, value.low, value.high, nullable=value.nullable)
     low, high = nearest_double(value.low), nearest_double(value.high)
@@ -270,7 +270,7 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
     if value.scale == 0 and (value.is_integer and LIMITS[value.type.oid] <= limit):
         return replace(value, type=kind)
     ends = [None if end is None else half_away(end, 0) for end in (value.low, value.high)]
-    if scope.level is Level.ROW and not _inside(ends, limit):
+    if scope.level is ExpressionLevel.ROW and not _inside(ends, limit):
         raise NumberOutOfRange(
             f"{kind.shown} could go out of range by the declared bounds", position=position(node)
         )
@@ -307,11 +307,13 @@ def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> 
 def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
     scale, precision = kind.scale, kind.precision
     if scale is None or precision is None:
-        if value.type.oid == FLOAT4.oid and scope.level is Level.RELEASED:
+        if value.type.oid == FLOAT4.oid and scope.level is ExpressionLevel.RELEASED:
             digits = duck.cast(duck.call("format", nodes.Text("{:.6g}"), value.sql), "DOUBLE")
             return inexact(digits, kind, value.low, value.high, nullable=value.nullable)
         return replace(value, type=kind)
-    if scope.level is Level.ROW and (value.magnitude is None or value.magnitude >= 10 ** (precision - scale)):
+    if scope.level is ExpressionLevel.ROW and (
+        value.magnitude is None or value.magnitude >= 10 ** (precision - scale)
+    ):
         raise NumberOutOfRange(
             "numeric field overflow is possible by the declared bounds", position=position(node)
         )

@@ -13,7 +13,7 @@ from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.instants import is_instant, to_instant
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight, null
 from dpproxy.analysis.unseen import LARGEST
 from dpproxy.values.errors import TypeMismatch, UndefinedFunction, Unsupported
@@ -136,7 +136,9 @@ def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[nodes
     if not first.is_number:
         if kind.oid in (DATE.oid, TIMESTAMP.oid):
             return _moments(settled, kind, nullable=nullable)
-        if kind.oid == TIMESTAMPTZ.oid and scope.level is Level.ROW:  # NULL too is held as a timestamp
+        if (
+            kind.oid == TIMESTAMPTZ.oid and scope.level is ExpressionLevel.ROW
+        ):  # NULL too is held as a timestamp
             held = [replace(v, sql=null(TIMESTAMP).sql) if v.is_null else v for v in settled]
             return _moments(held, kind, nullable=nullable)
         lengths = [v.longest for v in settled if v.longest is not None]

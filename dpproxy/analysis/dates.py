@@ -12,7 +12,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.intervals import MOST_DAYS, moved, moved_sql, read_interval
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, midnight, null
 from dpproxy.values.errors import BoundsMissing, NumberOutOfRange, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ
@@ -26,7 +26,7 @@ _OF_INSTANTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DateField:
     """A field of EXTRACT: the engine's name for it, its range, and what a step of it is worth.
 
     ``rising`` tells the field of a value where the field never falls as time passes: then it is bounded by the ends.
@@ -40,25 +40,25 @@ class Field:
     rising: Callable[[datetime], int] | None = None
 
 
-FIELDS: dict[str, Field] = {
-    "MILLENNIUM": Field("millennium", rising=lambda d: (d.year - 1) // 1000 + 1),
-    "CENTURY": Field("century", rising=lambda d: (d.year - 1) // 100 + 1),
-    "DECADE": Field("decade", rising=lambda d: d.year // 10),
-    "YEAR": Field("year", rising=lambda d: d.year),
-    "ISOYEAR": Field("isoyear", rising=lambda d: d.isocalendar().year),
-    "QUARTER": Field("quarter", 1, 4),
-    "MONTH": Field("month", 1, 12),
-    "WEEK": Field("week", 1, 53),
-    "DAY": Field("day", 1, 31),
-    "DOY": Field("doy", 1, 366),
-    "DOW": Field("dow", 0, 6),
-    "ISODOW": Field("isodow", 1, 7),
-    "HOUR": Field("hour", 0, 23, of_time=True),
-    "MINUTE": Field("minute", 0, 59, of_time=True),
-    "SECOND": Field("microseconds", 0, 59_999_999, 6, of_time=True),
-    "MILLISECONDS": Field("microseconds", 0, 59_999_999, 3, of_time=True),
-    "MICROSECONDS": Field("microseconds", 0, 59_999_999, of_time=True),
-    "EPOCH": Field("epoch_us", 0, 0, 6, rising=lambda d: (d - _EPOCH) // _MICROSECOND),
+FIELDS: dict[str, DateField] = {
+    "MILLENNIUM": DateField("millennium", rising=lambda d: (d.year - 1) // 1000 + 1),
+    "CENTURY": DateField("century", rising=lambda d: (d.year - 1) // 100 + 1),
+    "DECADE": DateField("decade", rising=lambda d: d.year // 10),
+    "YEAR": DateField("year", rising=lambda d: d.year),
+    "ISOYEAR": DateField("isoyear", rising=lambda d: d.isocalendar().year),
+    "QUARTER": DateField("quarter", 1, 4),
+    "MONTH": DateField("month", 1, 12),
+    "WEEK": DateField("week", 1, 53),
+    "DAY": DateField("day", 1, 31),
+    "DOY": DateField("doy", 1, 366),
+    "DOW": DateField("dow", 0, 6),
+    "ISODOW": DateField("isodow", 1, 7),
+    "HOUR": DateField("hour", 0, 23, of_time=True),
+    "MINUTE": DateField("minute", 0, 59, of_time=True),
+    "SECOND": DateField("microseconds", 0, 59_999_999, 6, of_time=True),
+    "MILLISECONDS": DateField("microseconds", 0, 59_999_999, 3, of_time=True),
+    "MICROSECONDS": DateField("microseconds", 0, 59_999_999, of_time=True),
+    "EPOCH": DateField("epoch_us", 0, 0, 6, rising=lambda d: (d - _EPOCH) // _MICROSECOND),
 }
 """What EXTRACT answers: each a whole number of steps of ``10**-scale``."""
 
@@ -88,7 +88,7 @@ def extract(node: exp.Extract, given: Typed) -> Typed:
         sql: nodes.Expr = duck.call("epoch_us", value.sql)
     else:
         sql = duck.call("date_part", nodes.Text(field.part), value.sql)
-        if not any(value.sql.find_all(nodes.Column)):  # the part of a constant NULL would be a DOUBLE
+        if not any(value.sql.find_all(nodes.ColumnRef)):  # the part of a constant NULL would be a DOUBLE
             sql = duck.cast(sql, "BIGINT")
     bounds: list[Fraction | None] = [low * scale, high * scale]
     if field.rising is not None:
@@ -288,7 +288,7 @@ def _moment(node: exp.Expr, name: str, value: Typed) -> Typed:
 
 def _require_bounds(node: exp.Expr, scope: Scope, *ends: date | None) -> None:
     """Without bounds a row could leave the engine's range: over rows, they must be known; NULL has none."""
-    if scope.level is Level.ROW and None in ends:
+    if scope.level is ExpressionLevel.ROW and None in ends:
         raise BoundsMissing(
             "the dates have no declared bounds",
             hint="An administrator declares them with DOMAIN BETWEEN.",

@@ -18,7 +18,7 @@ from dpproxy.analysis import bins, duck, instants
 from dpproxy.analysis.dates import starts, unit_of
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.image import image, input_of
-from dpproxy.analysis.keys import MOST_KEYS, Key, Value, Values, check_size, days, held, of_moments
+from dpproxy.analysis.keys import MOST_KEYS, GroupKey, Value, Values, check_size, days, held, of_moments
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -52,7 +52,7 @@ _Parts = dict[exp.Expr, _Part]
 
 def derived_key(
     node: exp.Expr, name: str, scope: Scope, column_values: ColumnValues, narrowed: Narrowed = _as_it_is
-) -> Key:
+) -> GroupKey:
     """The key of an expression; rows whose value is none of its values drop out.
 
     NULL is a key where declared values give it: a column's NULL counts only if it is listed.
@@ -252,23 +252,23 @@ def _sorted(values: tuple[Value, ...], typed: Typed) -> tuple[Value, ...]:
     return (*known, *([None] if None in values else []))
 
 
-def _key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | None:
+def _key(name: str, typed: Typed, values: tuple[Value, ...]) -> GroupKey | None:
     """The key in the form it leaves the engine in; None for numbers that are no short decimals."""
     kind = typed.type
     if instants.is_instant(typed):
         moments = tuple(v for v in values if not isinstance(v, float))
-        return of_moments(Key(name, typed, typed.sql, moments))
+        return of_moments(GroupKey(name, typed, typed.sql, moments))
     if not typed.is_number:
         scalars = tuple(v for v in values if not isinstance(v, float))
         shown = replace(typed, type=TEXT) if kind.oid in TEXTS else typed
-        return Key(name, shown, typed.sql, scalars)
+        return GroupKey(name, shown, typed.sql, scalars)
     if typed.scale is None:
         return _double_key(name, typed, values)
     raw = duck.cast(typed.sql, "BIGINT" if kind.oid in INTEGERS else "HUGEINT")
-    return Key(name, replace(typed, sql=raw), raw, tuple(None if v is None else int(v) for v in values))  # type: ignore[arg-type]
+    return GroupKey(name, replace(typed, sql=raw), raw, tuple(None if v is None else int(v) for v in values))  # type: ignore[arg-type]
 
 
-def _double_key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | None:
+def _double_key(name: str, typed: Typed, values: tuple[Value, ...]) -> GroupKey | None:
     """A DOUBLE as whole numbers of its last decimal digit: the nearest one, which no other value is near to."""
     numbers = [v for v in values if isinstance(v, float)]
     digits = next((d for d in range(MOST_DIGITS + 1) if all(_is_decimal(v, d) for v in numbers)), None)
@@ -283,7 +283,7 @@ def _double_key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | Non
     kind = NUMERIC if digits and typed.type.oid in FLOATS else typed.type
     raw = duck.cast(duck.call("round", kept), "HUGEINT" if kind.oid == NUMERIC.oid else "BIGINT")
     held = Typed(raw, kind, digits, typed.low, typed.high, typed.nullable)
-    return Key(name, held, raw, tuple(dict.fromkeys(steps)))
+    return GroupKey(name, held, raw, tuple(dict.fromkeys(steps)))
 
 
 def _is_decimal(value: float, digits: int) -> bool:

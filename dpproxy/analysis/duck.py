@@ -18,7 +18,7 @@ from dpproxy.algebra.nodes import (
     Call,
     Case,
     Cast,
-    Column,
+    ColumnRef,
     Expr,
     Item,
     Named,
@@ -63,9 +63,9 @@ OPERATORS: Final[dict[type[exp.Expr], str]] = {
 """The parser's classes as operators."""
 
 
-def column(name: str, table: str | None = None) -> Column:
+def column(name: str, table: str | None = None) -> ColumnRef:
     """A column reference."""
-    return Column(name, table)
+    return ColumnRef(name, table)
 
 
 def integer(value: int) -> Expr:
@@ -170,7 +170,7 @@ def all_of(query: Query, most: int | None = None) -> Select:
     return Select((Star(),), Subquery(query), limit=None if most is None else integer(most))
 
 
-BY_ALL: Final = (Ordered(Column(Bare("ALL"))),)
+BY_ALL: Final = (Ordered(ColumnRef(Bare("ALL"))),)
 """The order of all columns, one after the other."""
 
 

@@ -20,7 +20,7 @@ from dpproxy.analysis.functions import FUNCTIONS, as_postgres
 from dpproxy.analysis.intervals import read_interval, times
 from dpproxy.analysis.literals import as_written, from_value, literal, parameter, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.texts import LONGEST_TEXT, check_length, of_constants
 from dpproxy.analysis.typed import Typed, boolean, null, number
 from dpproxy.values.errors import InvalidEscape, TooComplex, TypeMismatch, UndefinedFunction, Unsupported
@@ -54,7 +54,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     """What may be opaque, where it is compared with a constant."""
     leaf = scope.leaf(node)
     if leaf is not None:
-        if leaf.type.oid in TEXTS and scope.level is Level.ROW:
+        if leaf.type.oid in TEXTS and scope.level is ExpressionLevel.ROW:
             scope.parameters.note(leaf)
         return leaf
     rule = RULES.get(type(node))
@@ -65,7 +65,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
             raise UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
         raise Unsupported(f"{name} is not supported here", position=position(node))
     value = present.folded(node, rule(node, scope), scope)
-    if scope.level is Level.ROW and value.type.oid in PLAIN and not instants.is_usable(value):
+    if scope.level is ExpressionLevel.ROW and value.type.oid in PLAIN and not instants.is_usable(value):
         raise Unsupported(
             f"values of type {value.type.shown} are not computed with beside protected rows",
             position=position(node),
@@ -127,7 +127,7 @@ def _sum(node: exp.Binary, scope: Scope) -> Typed:
 
 
 def _later(node: exp.Binary, value: Typed, by: exp.Interval, scope: Scope) -> Typed:
-    if instants.is_instant(value) and (scope.level is Level.ROW or value.is_constant):
+    if instants.is_instant(value) and (scope.level is ExpressionLevel.ROW or value.is_constant):
         return instants.add_interval(node, value, dates.signed(node, by), scope)
     return dates.add_interval(node, value, by, scope)
 
@@ -415,7 +415,7 @@ def _function(node: exp.Expr, scope: Scope) -> Typed:
     function = FUNCTIONS[type(node)]
     arguments = [compile_expression(a, scope) for a in function.arguments(node)]
     value = function(node, arguments, scope)
-    return as_postgres(node, function, arguments, value) if scope.level is Level.RELEASED else value
+    return as_postgres(node, function, arguments, value) if scope.level is ExpressionLevel.RELEASED else value
 
 
 def _cast(node: exp.Cast, scope: Scope) -> Typed:
@@ -424,7 +424,7 @@ def _cast(node: exp.Cast, scope: Scope) -> Typed:
 
 def _list(node: exp.Array, scope: Scope) -> Typed:
     """ARRAY[x, y], over what is released or public."""
-    if scope.level is Level.ROW or not node.expressions:
+    if scope.level is ExpressionLevel.ROW or not node.expressions:
         raise Unsupported("a list is not answered here", position=position(node))
     forms, shape = unify(node, [compile_expression(e, scope) for e in node.expressions], scope)
     values = [lists.element(replace(shape, sql=form), node) for form in forms]

@@ -10,7 +10,7 @@ from sqlglot import exp
 from dpproxy.analysis import bins, instants, numbers, open_functions, patterns, texts
 from dpproxy.analysis.open_functions import bits, character, joined, of_texts
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, as_double, inexact
 from dpproxy.values.errors import Unsupported
 from dpproxy.values.pgtypes import FLOAT8, NUMERIC
@@ -19,7 +19,7 @@ Rule = Callable[[Any, list[Typed], Scope], Typed]
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class RowFunction:
     """One allowed function; ``reason`` says why it is total (no argument makes it raise).
 
     ``places`` are the arguments' names in the tree, in the order the rule takes them; a missing one is left out.
@@ -36,7 +36,7 @@ class Function:
     """Its name, where it stands only over what is public: nobody has shown that no row of people makes it fail."""
 
     def __call__(self, node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
-        if self.only_open and scope.level is Level.ROW:
+        if self.only_open and scope.level is ExpressionLevel.ROW:
             raise Unsupported(
                 f"{self.only_open} is not computed of rows of people",
                 hint="Compare with =, IN or LIKE. It is answered over public tables and released values.",
@@ -61,95 +61,97 @@ class Function:
 
 def _open(
     name: str, rule: Rule, places: tuple[str, ...] = ("this",), words: tuple[str, ...] = ()
-) -> Function:
-    return Function(rule, "refused beside rows of people", places, words, only_open=name)
+) -> RowFunction:
+    return RowFunction(rule, "refused beside rows of people", places, words, only_open=name)
 
 
 _TWO = ("this", "expression")
 _EXACT = "of exact numbers in 128 bits, or DOUBLE to DOUBLE"
 
-FUNCTIONS: dict[type[exp.Expr], Function] = {
-    exp.Abs: Function(numbers.absolute, "of HUGEINT or DOUBLE; the least HUGEINT is outside every bound"),
-    exp.Sign: Function(numbers.sign, "every number has a sign", of_double=True),
-    exp.Floor: Function(numbers.whole("floor"), _EXACT, ("this", "decimals"), of_double=True),
-    exp.Ceil: Function(numbers.whole("ceil"), _EXACT, ("this", "decimals"), of_double=True),
-    exp.Round: Function(
+FUNCTIONS: dict[type[exp.Expr], RowFunction] = {
+    exp.Abs: RowFunction(numbers.absolute, "of HUGEINT or DOUBLE; the least HUGEINT is outside every bound"),
+    exp.Sign: RowFunction(numbers.sign, "every number has a sign", of_double=True),
+    exp.Floor: RowFunction(numbers.whole("floor"), _EXACT, ("this", "decimals"), of_double=True),
+    exp.Ceil: RowFunction(numbers.whole("ceil"), _EXACT, ("this", "decimals"), of_double=True),
+    exp.Round: RowFunction(
         numbers.rounding,
         "of exact numbers in 128 bits; of DOUBLE with a constant number of digits",
         ("this", "decimals"),
         of_double=True,
     ),
-    exp.Trunc: Function(numbers.truncation, _EXACT, ("this", "decimals"), of_double=True),
-    exp.Sqrt: Function(
+    exp.Trunc: RowFunction(numbers.truncation, _EXACT, ("this", "decimals"), of_double=True),
+    exp.Sqrt: RowFunction(
         numbers.root, "DOUBLE to DOUBLE; NaN below zero, which counts as above the upper bound"
     ),
-    exp.Ln: Function(
+    exp.Ln: RowFunction(
         numbers.logarithm,
         "DOUBLE to DOUBLE; -infinity at zero and NaN below, which the argument's clamp removes",
     ),
-    exp.Log: Function(
+    exp.Log: RowFunction(
         numbers.common_logarithm,
         "DOUBLE to DOUBLE; -infinity at zero and NaN below, which the argument's clamp removes",
         ("this", "expression"),
     ),
-    exp.Exp: Function(numbers.exponential, "DOUBLE overflow is infinity, which the argument's clamp removes"),
-    exp.Pow: Function(
+    exp.Exp: RowFunction(
+        numbers.exponential, "DOUBLE overflow is infinity, which the argument's clamp removes"
+    ),
+    exp.Pow: RowFunction(
         numbers.power,
         "DOUBLE to DOUBLE with a constant exponent; infinity at a pole, NaN for the root of a negative number",
         ("this", "expression"),
     ),
-    exp.Degrees: Function(numbers.scaled_angle(180 / math.pi), "a DOUBLE product"),
-    exp.Radians: Function(numbers.scaled_angle(math.pi / 180), "a DOUBLE product"),
-    exp.WidthBucket: Function(
+    exp.Degrees: RowFunction(numbers.scaled_angle(180 / math.pi), "a DOUBLE product"),
+    exp.Radians: RowFunction(numbers.scaled_angle(math.pi / 180), "a DOUBLE product"),
+    exp.WidthBucket: RowFunction(
         numbers.width_bucket,
         "comparisons with constants; whole numbers inside 128 bits by the bounds, or a clamped DOUBLE",
         ("this", "min_value", "max_value", "num_buckets"),
     ),
-    exp.Lower: Function(texts.case_mapped("lower"), "total on text"),
-    exp.Upper: Function(texts.case_mapped("upper"), "total on text"),
-    exp.Trim: Function(
+    exp.Lower: RowFunction(texts.case_mapped("lower"), "total on text"),
+    exp.Upper: RowFunction(texts.case_mapped("upper"), "total on text"),
+    exp.Trim: RowFunction(
         texts.trim, "total on text, of constant characters", ("this", "expression"), words=("position",)
     ),
-    exp.Length: Function(texts.length, "total on text"),
-    exp.Substring: Function(
+    exp.Length: RowFunction(texts.length, "total on text"),
+    exp.Substring: RowFunction(
         texts.substring, "total on text, constant places from 1 on", ("this", "start", "length")
     ),
-    exp.Left: Function(texts.end_of("left"), "total on text, a constant number", ("this", "expression")),
-    exp.Right: Function(texts.end_of("right"), "total on text, a constant number", ("this", "expression")),
-    exp.StrPosition: Function(texts.find, "total on text", ("this", "substr")),
-    exp.StartsWith: Function(texts.starts_with, "total on text", ("this", "expression")),
-    exp.Replace: Function(
+    exp.Left: RowFunction(texts.end_of("left"), "total on text, a constant number", ("this", "expression")),
+    exp.Right: RowFunction(texts.end_of("right"), "total on text, a constant number", ("this", "expression")),
+    exp.StrPosition: RowFunction(texts.find, "total on text", ("this", "substr")),
+    exp.StartsWith: RowFunction(texts.starts_with, "total on text", ("this", "expression")),
+    exp.Replace: RowFunction(
         texts.replaced,
         "total on text; the result is bounded by the declared lengths",
         ("this", "expression", "replacement"),
     ),
-    exp.Concat: Function(
+    exp.Concat: RowFunction(
         texts.concatenated,
         "total on text; the result is bounded by the declared lengths",
         ("expressions",),
         ("safe", "coalesce"),
     ),
-    exp.Translate: Function(
+    exp.Translate: RowFunction(
         texts.translated, "total on text; the result is no longer", ("this", "from_", "to")
     ),
-    exp.SplitPart: Function(
+    exp.SplitPart: RowFunction(
         texts.split_part,
         "total on text; a constant place that is not 0",
         ("this", "delimiter", "part_index"),
     ),
-    exp.Extract: Function(
+    exp.Extract: RowFunction(
         instants.extract,
         "of a finite date in the years 1 to 9999, by the declared bounds",
         ("expression",),
         ("this",),
     ),
-    exp.DateBin: Function(
+    exp.DateBin: RowFunction(
         bins.date_bin,
         "of a finite date, to bins that begin after the first date",
         ("expression",),
         ("this", "unit"),
     ),
-    exp.TimeToStr: Function(bins.to_char, "digits of fields of a finite date", words=("format",)),
+    exp.TimeToStr: RowFunction(bins.to_char, "digits of fields of a finite date", words=("format",)),
     exp.Reverse: _open("reverse", of_texts("reverse")),
     exp.ConcatWs: _open("concat_ws", joined, ("expressions",), ("safe", "coalesce")),
     exp.Chr: _open("chr", character, ("expressions",), ("charset",)),
@@ -183,7 +185,7 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
     exp.Repeat: _open("repeat", open_functions.repeated, ("this", "times")),
     exp.Pad: _open("lpad", open_functions.padded, ("this", "expression", "fill_pattern"), ("is_left",)),
     exp.Initcap: _open("initcap", open_functions.capitalized, words=("expression",)),
-    exp.TimestampTrunc: Function(
+    exp.TimestampTrunc: RowFunction(
         instants.truncate,
         "of a finite date, to a constant unit that does not begin before the year 1",
         words=("unit", "zone"),
@@ -191,7 +193,7 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
 }
 
 
-def as_postgres(node: exp.Expr, function: Function, arguments: list[Typed], value: Typed) -> Typed:
+def as_postgres(node: exp.Expr, function: RowFunction, arguments: list[Typed], value: Typed) -> Typed:
     """The value in the type that PostgreSQL gives, where nothing is private any more.
 
     Beside rows a whole number stays one, which is counted exactly.

@@ -16,7 +16,7 @@ from dpproxy.analysis.clocks import MOST_CHANGES, Change, changes, fixed_offset,
 from dpproxy.analysis.intervals import moved_sql
 from dpproxy.analysis.literals import constant_moment, from_value, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, midnight
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NumberOutOfRange, TooComplex, Unsupported
 from dpproxy.values.pgtypes import DATE, TIMESTAMP, TIMESTAMPTZ
@@ -60,7 +60,7 @@ def _at_level(utc: Typed, scope: Scope) -> Typed:
     """What is held as a TIMESTAMP in UTC, as a moment."""
     if utc.is_constant and isinstance(utc.constant, datetime):
         return constant_moment(utc.constant, scope)
-    sql = utc.sql if scope.level is Level.ROW else duck.call("timezone", _utc(), utc.sql)
+    sql = utc.sql if scope.level is ExpressionLevel.ROW else duck.call("timezone", _utc(), utc.sql)
     return replace(utc, sql=sql, type=TIMESTAMPTZ)
 
 
@@ -68,9 +68,9 @@ def in_utc(value: Typed, scope: Scope) -> Typed:
     """A moment as the TIMESTAMP of it in UTC."""
     if value.is_constant and isinstance(value.constant, datetime):
         return from_value(value.constant, TIMESTAMP)
-    if scope.level is Level.ROW and not is_usable(value):
+    if scope.level is ExpressionLevel.ROW and not is_usable(value):
         raise Unsupported("moments without bounds are not computed with beside protected rows")
-    sql = value.sql if scope.level is Level.ROW else duck.call("timezone", _utc(), value.sql)
+    sql = value.sql if scope.level is ExpressionLevel.ROW else duck.call("timezone", _utc(), value.sql)
     return replace(value, sql=sql, type=TIMESTAMP)
 
 
@@ -81,7 +81,7 @@ def _utc() -> nodes.Expr:
 def to_local(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Typed:
     """What a clock of the zone shows at a moment: a timestamp."""
     utc = in_utc(value, scope)
-    if utc.is_constant or fixed_offset(zone) is not None or scope.level is Level.ROW:
+    if utc.is_constant or fixed_offset(zone) is not None or scope.level is ExpressionLevel.ROW:
         return _shifted(utc, zone, node, scope, _Clock(local_of, lambda c: c.at, east=True))
     name = nodes.Text(str(zone))  # of the tz database: others are fixed
     first, last = _local_bounds(utc, zone)
@@ -133,7 +133,7 @@ def _shifted(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope, clock: _C
         return from_value(ends[0], TIMESTAMP)
     sign = 1 if clock.east else -1
     if fixed is not None:
-        if scope.level is Level.ROW and None in ends:
+        if scope.level is ExpressionLevel.ROW and None in ends:
             raise _unbounded(node)
         return replace(value, sql=_by(value.sql, sign * fixed), first=ends[0], last=ends[1])
     if value.first is None or value.last is None:
@@ -253,7 +253,7 @@ def extract(node: exp.Extract, arguments: list[Typed], scope: Scope) -> Typed:
         return spans.part(node, value)
     if is_instant(value):
         is_epoch = node.this.name.upper() == "EPOCH"
-        if is_epoch and scope.level is Level.RELEASED and not value.is_constant:
+        if is_epoch and scope.level is ExpressionLevel.RELEASED and not value.is_constant:
             return dates.epoch(value)
         zone = UTC if is_epoch else scope.parameters.zone
         value = in_utc(value, scope) if is_epoch else to_local(value, zone, node, scope)

@@ -34,7 +34,7 @@ Value = Scalar | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class GroupKey:
     """One GROUP BY key: how it is read, and every value it can take, in declared order.
 
     ``name`` is for people: a column's, or the expression as it was written. ``values`` are in the physical form of
@@ -54,7 +54,7 @@ class Key:
     span: tuple[Scalar, Scalar] | None = None
     """The first and the last of the values, where everything between them is declared, too."""
 
-    def only(self, values: tuple[Scalar | None, ...]) -> "Key":
+    def only(self, values: tuple[Scalar | None, ...]) -> "GroupKey":
         """The same with some of its values, in their order."""
         if len(values) == len(self.values):
             return self
@@ -72,7 +72,7 @@ class Key:
     @property
     def is_raw(self) -> bool:
         """Rows are grouped by what the column holds, declared or not."""
-        return type(self.raw) is nodes.Column and not self.is_discovered
+        return type(self.raw) is nodes.ColumnRef and not self.is_discovered
 
     @property
     def is_discovered(self) -> bool:
@@ -80,14 +80,14 @@ class Key:
         return self.present is not None
 
 
-def of_moments(key: Key) -> Key:
+def of_moments(key: GroupKey) -> GroupKey:
     """The same in the form it leaves the engine in: moments with a time zone as timestamps of UTC."""
     if key.typed.type.oid != TIMESTAMPTZ.oid or key.is_discovered:
         return key
     return replace(key, typed=replace(key.typed, type=TIMESTAMP), in_utc=True)
 
 
-def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | None = None) -> Key:
+def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | None = None) -> GroupKey:
     """The key of a declared column. Raises ``BoundsMissing`` where the domain does not enumerate."""
     match domain:
         case Members(values):
@@ -95,15 +95,15 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
             if column.type.oid in FLOATS or (column.type.oid in _HELD_OTHERWISE and None in values):
                 raise _not_enumerable(column, at)
             if column.type.oid == TIMESTAMPTZ.oid:
-                return of_moments(Key(column.name, typed, typed.sql, _exact(values, typed)))
+                return of_moments(GroupKey(column.name, typed, typed.sql, _exact(values, typed)))
             whole = column.type.oid == BOOL.oid and column.not_null and {True, False} <= set(values)
-            return Key(
+            return GroupKey(
                 column.name, typed, _grouped(column, typed, values), _exact(values, typed), whole=whole
             )
         case Between(low, high):
             typed = read_column(column, domain)
             values = _enumerate(column, low, high, at)
-            return Key(column.name, typed, typed.sql, values, whole=not typed.nullable)
+            return GroupKey(column.name, typed, typed.sql, values, whole=not typed.nullable)
         case References():
             return _referenced_key(column, domain, at, lookup)
         case Discovered():
@@ -112,7 +112,7 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
             assert_never(domain)
 
 
-def _referenced_key(column: Column, domain: References, at: int | None, lookup: Lookup | None) -> Key:
+def _referenced_key(column: Column, domain: References, at: int | None, lookup: Lookup | None) -> GroupKey:
     """The values of a public column, by what the column holds: those it does not have drop out by a join."""
     if column.type.oid in FLOATS:
         raise _not_enumerable(column, at)
@@ -121,7 +121,7 @@ def _referenced_key(column: Column, domain: References, at: int | None, lookup: 
     check_size(len(values), at)
     typed = replace(read_column(column, domain, lookup), opaque=False)
     raw = typed.sql if column.type.oid == NUMERIC.oid else duck.column(column.name)
-    return Key(column.name, typed, raw, _exact(values, typed))
+    return GroupKey(column.name, typed, raw, _exact(values, typed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) ->
     return typed.sql
 
 
-def declared(key: Key, name: str, alias: str) -> nodes.Item:
+def declared(key: GroupKey, name: str, alias: str) -> nodes.Item:
     """The declared values as a relation ``alias(name)``."""
     if not key.values:
         none = nodes.Select(items=(duck.named(nodes.Null(), name),), where=nodes.FALSE)
@@ -202,7 +202,7 @@ def declared(key: Key, name: str, alias: str) -> nodes.Item:
     return nodes.Values(rows, nodes.Bare(alias), (nodes.Bare(name),))
 
 
-def inside(key: Key) -> nodes.Expr:
+def inside(key: GroupKey) -> nodes.Expr:
     """True for rows whose key is a declared value."""
     if not key.values:
         return nodes.FALSE

@@ -13,7 +13,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck, plain
 from dpproxy.analysis.clocks import utc_of
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope, exact
+from dpproxy.analysis.scopes import ExpressionLevel, Scope, exact
 from dpproxy.analysis.typed import WIDEST, Typed, as_scaled, null, number
 from dpproxy.analysis.unseen import Unseen
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, UndefinedParameter
@@ -64,7 +64,12 @@ def literal(node: exp.Literal) -> Typed:
 
 def as_written(value: Typed, text: str, scope: Scope) -> Typed:
     """A numeric constant with the digits that it is written with, ``1.50``; beside rows nobody sees them."""
-    if scope.level is Level.ROW or value.type is not NUMERIC or value.scale is None or not _DIGITS(text):
+    if (
+        scope.level is ExpressionLevel.ROW
+        or value.type is not NUMERIC
+        or value.scale is None
+        or not _DIGITS(text)
+    ):
         return value
     digits = len(text.strip(_SPACES).partition(".")[2])
     if not value.scale < digits <= _MOST_SCALE or (value.magnitude or 0) * 10**digits >= WIDEST:
@@ -208,7 +213,11 @@ def read_constant(text: str, kind: SqlType, scope: Scope, node: exp.Expr) -> Typ
     """A quoted literal as a constant of a type. Raises ``InvalidText``."""
     if kind.oid == TIMESTAMPTZ.oid:
         return read_moment(text, node, scope)
-    if scope.level is Level.RELEASED and kind.oid in FLOATS and _ENDLESS(text.strip(_SPACES).lower()):
+    if (
+        scope.level is ExpressionLevel.RELEASED
+        and kind.oid in FLOATS
+        and _ENDLESS(text.strip(_SPACES).lower())
+    ):
         return Typed(duck.cast(nodes.Text(text.strip(_SPACES)), "DOUBLE"), kind, None, nullable=False)
     value = read_as(text, kind, node)
     return as_written(value, text, scope) if kind.oid == NUMERIC.oid else value
@@ -216,7 +225,7 @@ def read_constant(text: str, kind: SqlType, scope: Scope, node: exp.Expr) -> Typ
 
 def constant_moment(moment: datetime, scope: Scope) -> Typed:
     """A moment of UTC as a constant with a time zone: beside rows it is held as the time in UTC."""
-    is_row = scope.level is Level.ROW
+    is_row = scope.level is ExpressionLevel.ROW
     sql = duck.constant(moment) if is_row else plain.constant(moment, TIMESTAMPTZ)
     return Typed(
         sql, TIMESTAMPTZ, nullable=False, is_constant=True, constant=moment, first=moment, last=moment

@@ -17,7 +17,7 @@ from dpproxy.analysis.clocks import local_of
 from dpproxy.analysis.image import image
 from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Present, Scope
+from dpproxy.analysis.scopes import Scope, StatementClock
 from dpproxy.analysis.typed import Typed
 from dpproxy.config.settings import PRESENT as BESIDE
 from dpproxy.config.settings import moments
@@ -57,11 +57,11 @@ def write_present(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def present_of(settings: Mapping[str, str]) -> Present:
+def present_of(settings: Mapping[str, str]) -> StatementClock:
     """What a statement takes for now; the clock's own time where nobody says."""
     told = settings.get(BESIDE) or moments(datetime.now(UTC), datetime.now(UTC))
     began, arrived = (datetime.fromisoformat(text) for text in told.split(" "))
-    return Present(began, arrived, zone(settings.get("timezone", "UTC")))
+    return StatementClock(began, arrived, zone(settings.get("timezone", "UTC")))
 
 
 def mentions(tree: exp.Expr) -> bool:
@@ -106,7 +106,7 @@ def now(node: exp.Expr, scope: Scope) -> Typed:
     return instants.instant(value, scope)
 
 
-def value_of(node: exp.Expr, present: Present) -> datetime | date | str:
+def value_of(node: exp.Expr, present: StatementClock) -> datetime | date | str:
     """What a node of ``PRESENT`` means: a moment is in UTC, and ``localtimestamp`` is what the clock shows."""
     kind = node.meta.get(_KIND)
     moment = present.arrived if kind == "arrived" else present.began
@@ -118,7 +118,7 @@ def value_of(node: exp.Expr, present: Present) -> datetime | date | str:
     return _rounded(shown if type(node) is exp.Localtimestamp else moment, node)
 
 
-def _of_day(moment: datetime, present: Present) -> str:
+def _of_day(moment: datetime, present: StatementClock) -> str:
     shown = local_of(moment, present.zone)
     zone = moment.replace(tzinfo=present.zone).tzname() or ""
     return f"{_DAYS[shown.weekday()]} {_MONTHS[shown.month - 1]} {shown:%d %H:%M:%S.%f %Y} {zone}"
@@ -143,7 +143,11 @@ def folded(node: exp.Expr, value: Typed, scope: Scope) -> Typed:
     present = scope.parameters.present
     if present is None or value.is_constant or not value.is_number or value.parameter is not None:
         return value
-    if node.find(*PRESENT) is None or node.find(*_OPEN) is not None or any(value.sql.find_all(nodes.Column)):
+    if (
+        node.find(*PRESENT) is None
+        or node.find(*_OPEN) is not None
+        or any(value.sql.find_all(nodes.ColumnRef))
+    ):
         return value
     [found] = image(duck.text(value.sql), ())
     if isinstance(found, str | date) or found is None:

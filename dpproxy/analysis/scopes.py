@@ -27,7 +27,7 @@ LONGEST = 2_000
 """Characters of a text of which no length is known."""
 
 
-class Level(Enum):
+class ExpressionLevel(Enum):
     """ROW: each operation is total and bounded. RELEASED: anything goes, nothing is private any more."""
 
     ROW = "row"
@@ -35,7 +35,7 @@ class Level(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class StatementClock:
     """What a statement takes for now, in UTC without saying so, and by which clock it reads moments."""
 
     began: datetime
@@ -56,7 +56,7 @@ class Parameters:
     values: tuple[object, ...] | None = None
     budget: int = MOST_WORK
     """What is left of the work that compiling the statement, and running it on one row, may take."""
-    present: Present | None = None
+    present: StatementClock | None = None
     """None where a query is kept and asked for at other times."""
     longest: dict[str, int] = field(default_factory=dict)
     """The most characters of the columns of text that were read, by their names in the engine."""
@@ -82,7 +82,7 @@ class Parameters:
 
     def note(self, value: Typed) -> None:
         """Remember how long the columns are that a text is read from."""
-        for column in value.sql.find_all(nodes.Column):
+        for column in value.sql.find_all(nodes.ColumnRef):
             known = self.longest.get(column.name, 0)
             self.longest[column.name] = max(known, LONGEST if value.longest is None else value.longest)
 
@@ -111,7 +111,7 @@ class Parameters:
 class Scope:
     """Resolves the leaves of expressions; ``leaf`` answers None for what the rules should compile."""
 
-    level: Level
+    level: ExpressionLevel
     leaf: Callable[[exp.Expr], Typed | None]
     parameters: Parameters
 

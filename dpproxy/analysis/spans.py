@@ -10,7 +10,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.dates import FIELDS
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.errors import DivisionByZero, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import DATE, INTERVAL, NUMERIC, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
@@ -42,7 +42,7 @@ _NOT_OF_SPANS = frozenset({"WEEK", "DOY", "DOW", "ISODOW", "ISOYEAR"})
 
 def covers(node: exp.Expr, a: Typed, b: Typed, scope: Scope) -> bool:
     """Whether an operator over two values is computed here."""
-    if scope.level is Level.ROW:
+    if scope.level is ExpressionLevel.ROW:
         return False
     oids = {a.type.oid, b.type.oid}
     is_difference = isinstance(node, exp.Sub) and oids <= {*_MOMENTS, UNKNOWN.oid} and oids != {UNKNOWN.oid}

@@ -13,7 +13,7 @@ from dpproxy.analysis.casts import as_text
 from dpproxy.analysis.image import image
 from dpproxy.analysis.literals import LONGEST_LITERAL, from_value, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, boolean, null
 from dpproxy.values.errors import (
     InvalidParameter,
@@ -177,7 +177,7 @@ def split_part(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     if place.is_constant and place.constant == 0:
         raise InvalidParameter("field position must not be zero", position=position(node))
     sql = place.sql
-    if scope.level is Level.ROW:
+    if scope.level is ExpressionLevel.ROW:
         sql = duck.integer(constant_place(node, "split_part", arguments[2], scope))
         if not (separator.is_constant or separator.parameter is not None):
             raise Unsupported("split_part takes a constant separator of rows", position=position(node))
@@ -226,7 +226,7 @@ def written_bare(value: Typed, scope: Scope) -> Typed:
 
 def _spend(scope: Scope, node: exp.Expr, value: Typed, part: Typed | None) -> None:
     """Searching takes up to text times part steps: on one row it must not take time that shows."""
-    if part is None or scope.level is Level.RELEASED:
+    if part is None or scope.level is ExpressionLevel.RELEASED:
         return
     sizes = [LONGEST_TEXT if v.longest is None else v.longest for v in (value, part)]
     scope.parameters.spend(sizes[0] * sizes[1], position(node))

@@ -89,7 +89,7 @@ NODES: dict[type[Node], str] = {
     ),
     **dict.fromkeys(
         (
-            nodes.Column,
+            nodes.ColumnRef,
             nodes.Named,
             nodes.Number,
             nodes.Hole,

@@ -41,7 +41,7 @@ _FIXED: dict[type[Node], int] = {
         nodes.Table, nodes.Select, nodes.Combined, nodes.Subquery, nodes.Scalar, nodes.Join, nodes.Star, nodes.Ordered,
         nodes.Named, nodes.Paren, nodes.Null, nodes.Truth, nodes.Parameter, nodes.Values, nodes.Exists,
     ), 0),
-    **dict.fromkeys((nodes.Number, nodes.Hole, nodes.Text, nodes.Column), _READING),
+    **dict.fromkeys((nodes.Number, nodes.Hole, nodes.Text, nodes.ColumnRef), _READING),
 }  # fmt: skip
 """Of shapes and names nothing is counted here: what is done with them is counted elsewhere."""
 _SLOW: dict[type[Node], int] = {nodes.Cast: 8, nodes.Window: 40, nodes.InList: 2, nodes.InQuery: 2}
@@ -54,7 +54,7 @@ _DISTINCT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class RowWork:
     """Of one row: nanoseconds beside other rows, and how many operations there are.
 
     ``before`` are the nanoseconds of what is computed before the row meets those of other items.
@@ -65,7 +65,7 @@ class Work:
     before: int = 0
 
 
-def row_work(query: nodes.Query, longest: Mapping[str, int]) -> Work:
+def row_work(query: nodes.Query, longest: Mapping[str, int]) -> RowWork:
     """The work of a row that everything in a statement is computed on.
 
     ``longest`` are the most characters of its columns of text. Lists of declared keys are no rows of anybody.
@@ -86,7 +86,7 @@ def row_work(query: nodes.Query, longest: Mapping[str, int]) -> Work:
             before += cost
         else:
             spent += cost
-    return Work(spent, operations, before)
+    return RowWork(spent, operations, before)
 
 
 def _worth(node: Node) -> int:
@@ -148,14 +148,14 @@ def _names(item: nodes.Item) -> frozenset[str]:
     select = item.query if isinstance(item, nodes.Subquery) else None
     if not isinstance(select, nodes.Select):
         return frozenset()
-    named = {e.name for e in select.items if isinstance(e, nodes.Named | nodes.Column)}
+    named = {e.name for e in select.items if isinstance(e, nodes.Named | nodes.ColumnRef)}
     return frozenset(named) or (frozenset() if select.source is None else _names(select.source))
 
 
 def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
     names = set[str]()
     for node in condition.walk():
-        if isinstance(node, nodes.Column):
+        if isinstance(node, nodes.ColumnRef):
             names.add(node.name)
         elif isinstance(node, nodes.Query):
             return False
@@ -243,7 +243,7 @@ def _chosen_size(node: nodes.Case, sizes: Mapping[int, int], _: Mapping[str, int
 
 
 _SIZE: dict[type[Node], Callable[[Any, Mapping[int, int], Mapping[str, int]], int]] = {
-    nodes.Column: lambda node, _, longest: longest.get(node.name, 0),
+    nodes.ColumnRef: lambda node, _, longest: longest.get(node.name, 0),
     nodes.Text: lambda node, *_: len(node.value),
     nodes.Hole: lambda node, *_: _length(node),
     nodes.Call: _called_size,

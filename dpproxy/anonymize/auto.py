@@ -13,7 +13,7 @@ from dpproxy.anonymize import boxes, dp_marginals, flat, options, price
 from dpproxy.anonymize.dp_kdtree import DpKdtree
 from dpproxy.anonymize.dp_marginals import DpMarginals
 from dpproxy.anonymize.dp_microaggregation import DpMicroaggregation
-from dpproxy.anonymize.model import LEAST_CLUSTER, Build, Method, OptionValue, Request
+from dpproxy.anonymize.model import LEAST_CLUSTER, Method, OptionValue, ViewBuild, ViewRequest
 from udfs.privacy import Loss
 
 _UNIT: Final = 30_000
@@ -34,7 +34,7 @@ class Auto:
     private: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = DpMarginals.options
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Choose, validate and price. Errors: InvalidOption."""
         options.only(request, self.options)
         price.attributes(request)
@@ -49,7 +49,7 @@ class Auto:
         return replace(build, guarantee=f"{build.guarantee}, by {method.name}", method=method.name)
 
 
-def _chosen(request: Request, total: Loss) -> tuple[Method, dict[str, OptionValue]]:
+def _chosen(request: ViewRequest, total: Loss) -> tuple[Method, dict[str, OptionValue]]:
     """The method of the least predicted error, and the options that only it takes."""
     errors = predicted(request, total)
     best = min(errors, key=lambda name: errors[name])
@@ -60,11 +60,11 @@ def _chosen(request: Request, total: Loss) -> tuple[Method, dict[str, OptionValu
     return DpMicroaggregation(), {"k": max(_rows(request), LEAST_CLUSTER), "delta": 0}
 
 
-def _rows(request: Request) -> int:
+def _rows(request: ViewRequest) -> int:
     return _UNKNOWN if request.expected_rows is None else request.expected_rows
 
 
-def predicted(request: Request, total: Loss) -> dict[str, float]:
+def predicted(request: ViewRequest, total: Loss) -> dict[str, float]:
     """The predicted error of each method, in percent, about that of the cells of two columns.
 
     ``dp_kdtree`` loses by the number of columns, since boxes have as many sides, and by fewer rows slowly.

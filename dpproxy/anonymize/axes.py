@@ -17,7 +17,7 @@ BITS: Final = 36
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class Scale:
     """Maps the values ``low`` to ``high`` to the coordinates 0 to ``steps``; one step is 2**shift values wide."""
 
     low: int
@@ -40,12 +40,12 @@ class Axis:
         return result
 
 
-def axis(domain: Domain) -> Axis:
+def axis(domain: Domain) -> Scale:
     """The axis of an ordered domain."""
     low, high = ends(domain)
-    return Axis(low, high, max(0, (high - low).bit_length() - BITS))
+    return Scale(low, high, max(0, (high - low).bit_length() - BITS))
 
 
-def ordered(attributes: Sequence[Attribute]) -> dict[int, Axis]:
+def ordered(attributes: Sequence[Attribute]) -> dict[int, Scale]:
     """The axes of the ordered attributes, by column."""
     return {place: axis(a.domain) for place, a in enumerate(attributes) if is_ordered(a.domain)}

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import axes, taxonomy
-from dpproxy.anonymize.axes import Axis
-from dpproxy.anonymize.model import Attribute, Taxonomy
+from dpproxy.anonymize.axes import Scale
+from dpproxy.anonymize.model import Attribute, ConceptGraph
 from dpproxy.anonymize.space import is_ordered, size
 
 Integers = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class Line(Protocol):
 class Ruler:
     """The line of an ordered attribute; ``unit`` is the length of one step of its axis."""
 
-    axis: Axis
+    axis: Scale
     unit: float
 
     @property
@@ -148,7 +148,7 @@ def _line(attribute: Attribute, *, scaled: bool) -> Line:
     if is_ordered(domain):
         axis = axes.axis(domain)
         return Ruler(axis, 1 / max(axis.steps, 1) if scaled else float(1 << axis.shift))
-    if isinstance(domain, Taxonomy):
+    if isinstance(domain, ConceptGraph):
         return _walk(domain)
     places = np.arange(size(domain))
     return Walk(
@@ -161,7 +161,7 @@ def _line(attribute: Attribute, *, scaled: bool) -> Line:
 
 
 @lru_cache(maxsize=64)
-def _walk(domain: Taxonomy) -> Walk:
+def _walk(domain: ConceptGraph) -> Walk:
     taxonomy.ancestors(domain)  # refuses circles
     children: list[list[int]] = [[] for _ in domain.parents]
     roots: list[int] = []

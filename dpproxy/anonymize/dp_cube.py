@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import options, price, strategies
-from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Linked, Progress, Request, Table
+from dpproxy.anonymize.model import Anonymized, InvalidOption, Linked, Progress, Table, ViewBuild, ViewRequest
 from dpproxy.anonymize.strategies import Axis, Floats, Lattice, Level
 from udfs.choose import choose
 from udfs.conversion import within
@@ -105,7 +105,7 @@ class Strategy:
         return sqrt(strategies.variance(lattice, self.spectrum(figure.weights), cells))
 
 
-def check(request: Request, shape: Shape, figures: Sequence[Figure]) -> Build:
+def check(request: ViewRequest, shape: Shape, figures: Sequence[Figure]) -> ViewBuild:
     """Validate and price; no row is read. Errors: InvalidOption."""
     options.only(request, OPTIONS)
     if len(shape.axes) > MOST_AXES:
@@ -118,7 +118,7 @@ def check(request: Request, shape: Shape, figures: Sequence[Figure]) -> Build:
     paid = delta if strategy.concentrated else Fraction(0)
     also = f", delta {price.shown(paid)}" if paid else ""
     names = tuple(attribute.name for attribute in request.attributes)
-    return Build(
+    return ViewBuild(
         guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
         loss=total,
         delta=paid,

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import axes, boxes, insensitive, options, population, price
-from dpproxy.anonymize.axes import Axis
+from dpproxy.anonymize.axes import Scale
 from dpproxy.anonymize.boxes import Line
 from dpproxy.anonymize.dp_kdtree import synthetic
 from dpproxy.anonymize.model import (
     LEAST_CLUSTER,
     Anonymized,
-    Build,
     InvalidOption,
     Progress,
-    Request,
     Table,
+    ViewBuild,
+    ViewRequest,
     silent,
 )
 from dpproxy.anonymize.shuffle import order
@@ -40,7 +40,7 @@ _TRIED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RankingPlan:
     """What was asked, checked.
 
     Attributes:
@@ -52,8 +52,8 @@ class Plan:
         joint: for the tree.
     """
 
-    request: Request
-    columns: tuple[Axis, ...]
+    request: ViewRequest
+    columns: tuple[Scale, ...]
     lines: tuple[Line, ...]
     k: int | None
     counting: Loss
@@ -73,7 +73,7 @@ class DpIndividualRanking:
         "joint": "tree (half of epsilon says how columns belong together, the default) | none (columns on their own)",
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate and price. Errors: InvalidOption."""
         options.only(request, self.options)
         attributes = price.attributes(request)
@@ -83,7 +83,7 @@ class DpIndividualRanking:
         tree = options.word(request, "joint", ("tree", "none")) == "tree" and attributes > 1
         counting = price.counting(total)
         joint = Loss(total.nano // 2 if tree else 0)
-        plan = Plan(
+        plan = RankingPlan(
             request,
             tuple(axes.axis(a.domain) for a in request.attributes),
             boxes.lines(request.attributes, scaled=True) if tree else (),
@@ -93,7 +93,7 @@ class DpIndividualRanking:
             joint,
         )
         price.enough(plan.each)
-        return Build(
+        return ViewBuild(
             guarantee=f"differential privacy, epsilon {price.shown(total)}",
             loss=total,
             make=partial(_make, plan),
@@ -101,7 +101,7 @@ class DpIndividualRanking:
         )
 
 
-def _make(plan: Plan, rows: Table, words: Words, progress: Progress) -> Anonymized:
+def _make(plan: RankingPlan, rows: Table, words: Words, progress: Progress) -> Anonymized:
     count = population.noisy(len(rows), plan.counting.nano, LEAST_CLUSTER, words)
     table = population.resized(rows, count, plan.request.attributes, words)
     k = min(plan.k or _size(plan, count), count)
@@ -122,7 +122,7 @@ def _make(plan: Plan, rows: Table, words: Words, progress: Progress) -> Anonymiz
     )
 
 
-def middles(axis: Axis, values: Integers, sizes: Integers, nano: int, words: Words) -> Integers:
+def middles(axis: Scale, values: Integers, sizes: Integers, nano: int, words: Words) -> Integers:
     """Release the noisy middles of clusters of consecutive ranks, ascending; costs ``nano`` for a replaced value."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - slow to import, and only building needs it
 
@@ -143,7 +143,7 @@ def _ranked(like: Integers, marginal: Integers) -> Integers:
     return result
 
 
-def _size(plan: Plan, count: int) -> int:
+def _size(plan: RankingPlan, count: int) -> int:
     """The k of the least predicted error, in squared widths: values spread evenly, and noise after the regression.
 
     A rising curve through p points with noise of variance s is found to about (s / p)**(2/3), and never worse than s.

@@ -14,11 +14,11 @@ import numpy as np
 
 from dpproxy.anonymize import boxes, flat, leaves, options, population, price
 from dpproxy.anonymize.boxes import Line
-from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
+from dpproxy.anonymize.model import Anonymized, InvalidOption, Progress, Table, ViewBuild, ViewRequest
 from dpproxy.anonymize.shuffle import order
 from dpproxy.anonymize.space import is_ordered
 from dpproxy.anonymize.synthesis import rows as rows_of
-from dpproxy.anonymize.tree import Budget, grown
+from dpproxy.anonymize.tree import TreeBudget, grown
 from udfs.mechanisms import Staircase
 from udfs.privacy import Loss
 from udfs.randomness import Words
@@ -36,7 +36,7 @@ class DpKdtree:
         "scale": "range (sides in parts of their domain, the default) | none (in steps: columns of one unit)",
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate and price. Errors: InvalidOption."""
         options.only(request, self.options)
         price.attributes(request)
@@ -45,7 +45,7 @@ class DpKdtree:
         if not scaled and not all(is_ordered(a.domain) for a in request.attributes):
             raise InvalidOption("scale", "scale = none is for columns with an order", "Write scale = range.")
         lines = boxes.lines(request.attributes, scaled=scaled)
-        return Build(
+        return ViewBuild(
             guarantee=f"differential privacy, epsilon {price.shown(total)}",
             loss=total,
             make=partial(_make, lines, total, k, request.expected_rows),
@@ -79,7 +79,7 @@ def synthetic(
 ) -> Table:
     """Release rows like ``rows``, neighbouring ones near each other; costs ``total``."""
     positions = np.stack([line.positions(rows[:, j]) for j, line in enumerate(lines)])
-    budget = Budget.of(total.nano, sum(line.depth for line in lines))
+    budget = TreeBudget.of(total.nano, sum(line.depth for line in lines))
     levels, arranged = grown(positions, lines, budget, k, words, progress)
     found = [leaves.released(level, positions, lines, arranged, words) for level in levels]
     variance = float(Staircase.best((1,), budget.each).variance()[0]) if budget.levels else 1.0

@@ -24,12 +24,12 @@ from dpproxy.anonymize.grids import Grid
 from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
-    Build,
-    Interval,
     InvalidOption,
+    LatticeDomain,
     Progress,
-    Request,
     Table,
+    ViewBuild,
+    ViewRequest,
 )
 from dpproxy.anonymize.together import Merge
 from udfs.conversion import within
@@ -91,7 +91,7 @@ class Purse:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MarginalsPlan:
     """What was asked, checked."""
 
     lines: tuple[Line, ...]
@@ -157,7 +157,7 @@ class DpMarginals:
         "workload": "columns, or statements, whose pairs of columns matter more than others",
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate and price. Errors: InvalidOption."""
         options.only(request, self.options)
         total, delta = price.epsilon(request), price.delta(request)
@@ -168,17 +168,19 @@ class DpMarginals:
         lines, nulls = boxes.lines(attributes, scaled=True), tuple(map(_null, attributes))
         paid = delta if purse.concentrated else Fraction(0)
         also = f", delta {price.shown(paid)}" if paid else ""
-        return Build(
+        return ViewBuild(
             guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
             loss=total,
             delta=paid,
-            make=partial(_make, Plan(lines, nulls, widths(request, attributes), named, purse, merge)),
+            make=partial(
+                _make, MarginalsPlan(lines, nulls, widths(request, attributes), named, purse, merge)
+            ),
             nulls=True,
             columns=tuple(a.name for a in request.attributes),
         )
 
 
-def weights(request: Request) -> dict[Pair, int]:
+def weights(request: ViewRequest) -> dict[Pair, int]:
     """How much each pair of columns matters, by the option ``workload``: from 1 to 4. Errors: InvalidOption.
 
     A column that is named doubles the weight of its pairs; those of columns that are named together have the most.
@@ -201,14 +203,14 @@ def weights(request: Request) -> dict[Pair, int]:
     }
 
 
-def widths(request: Request, attributes: Sequence[Attribute]) -> tuple[int | None, ...]:
+def widths(request: ViewRequest, attributes: Sequence[Attribute]) -> tuple[int | None, ...]:
     """The option ``bins``: of each attribute the width of its bins in steps of its domain. Errors: InvalidOption."""
     given = request.options.get("bins", ())
     found: dict[str, int] = {}
     for entry in (given,) if isinstance(given, str) else given if isinstance(given, tuple) else ("",):
         name, _, width = str(entry).rpartition(" ")
         domain = next((a.domain for a in request.attributes if a.name == name), None)
-        if not isinstance(domain, Interval) or not width.isdecimal() or int(width) < 1:
+        if not isinstance(domain, LatticeDomain) or not width.isdecimal() or int(width) < 1:
             hint = "Each is a column of numbers or dates and a width above 0: bins = ('age 10', 'cost 500')."
             raise InvalidOption("bins", "bins are the widths of columns", hint)
         if domain.width // int(width) >= _MOST_DECLARED:
@@ -236,7 +238,7 @@ def _purse(total: Loss, delta: Fraction, attributes: int) -> Purse:
     return min(pure, concentrated, key=lambda purse: purse.noise(1, single).noise_sd()[0])
 
 
-def _make(plan: Plan, given: Table, words: Words, progress: Progress) -> Anonymized:
+def _make(plan: MarginalsPlan, given: Table, words: Words, progress: Progress) -> Anonymized:
     rows = plan.merge.merged(given)
     total = max(len(rows) + int(plan.purse.noise(1, COUNTING).draw(1, words)[0, 0]), 0)
     positions = [
@@ -276,7 +278,11 @@ def _make(plan: Plan, given: Table, words: Words, progress: Progress) -> Anonymi
 
 
 def _rows(
-    plan: Plan, singles: list[Single], tilts: list[Floats], bins: Mapping[int, Integers], words: Words
+    plan: MarginalsPlan,
+    singles: list[Single],
+    tilts: list[Floats],
+    bins: Mapping[int, Integers],
+    words: Words,
 ) -> Table:
     """Rows that have these bins: cells in bins, then values in cells."""
     made = np.empty((bins[0].size, len(singles)), dtype=np.int64)
@@ -312,10 +318,10 @@ def _bins(
 
 def _null(attribute: Attribute) -> int | None:
     domain = attribute.domain
-    return domain.high + 1 if attribute.null and isinstance(domain, Interval) else None
+    return domain.high + 1 if attribute.null and isinstance(domain, LatticeDomain) else None
 
 
-def _single(plan: Plan, place: int, positions: Integers, total: int, words: Words) -> Single:
+def _single(plan: MarginalsPlan, place: int, positions: Integers, total: int, words: Words) -> Single:
     law, null = plan.purse.noise(1, SINGLE / len(plan.lines)), plan.nulls[place] is not None
     deviation, width = law.noise_sd()[0], plan.widths[place]
     most = int(np.clip(total / (_CLEAR * deviation), 4, grids.MOST_CELLS))
@@ -341,16 +347,18 @@ def _variance(law: Laplace | Gaussian) -> float:
     return max(float(law.noise_sd()[0]) ** 2, 1e-9)
 
 
-def _pairs(plan: Plan, number: int) -> Laplace | Gaussian:
+def _pairs(plan: MarginalsPlan, number: int) -> Laplace | Gaussian:
     return plan.purse.noise(1, PAIRS / max(number, 1))
 
 
-def _most_bins(plan: Plan, total: int) -> int:
+def _most_bins(plan: MarginalsPlan, total: int) -> int:
     noise = max(_pairs(plan, _rounds(plan, total)).noise_sd()[0], 1e-3)
     return int(np.clip(isqrt(int(_NOISE * total / noise)), _LEAST_BINS, _MOST_BINS))
 
 
-def _tilts(plan: Plan, singles: list[Single], positions: list[Integers], words: Words) -> list[Floats]:
+def _tilts(
+    plan: MarginalsPlan, singles: list[Single], positions: list[Integers], words: Words
+) -> list[Floats]:
     """The mean offset in each cell of each attribute: a release for each that has cells of several positions."""
     wide = sum(one.grid.wide for one in singles)
     possible = wide <= plan.purse.most(OFFSETS)
@@ -366,7 +374,7 @@ def _tilts(plan: Plan, singles: list[Single], positions: list[Integers], words: 
     return result
 
 
-def _rounds(plan: Plan, total: int) -> int:
+def _rounds(plan: MarginalsPlan, total: int) -> int:
     """The most pairs: a tree, or as many as there are rows for; but all, or as many as epsilon allows to choose."""
     columns = len(plan.lines)
     clear = total / (_ROWS * max(_pairs(plan, 1).noise_sd()[0], 1e-3))
@@ -375,7 +383,7 @@ def _rounds(plan: Plan, total: int) -> int:
 
 
 def _chosen(
-    plan: Plan, singles: list[Single], binned: list[Integers], total: int, words: Words
+    plan: MarginalsPlan, singles: list[Single], binned: list[Integers], total: int, words: Words
 ) -> list[Choice]:
     """Choose pairs until there are enough, or the choice is to stop."""
     rounds = _rounds(plan, total)
@@ -396,7 +404,7 @@ def _chosen(
     return chosen
 
 
-def _score(plan: Plan, singles: list[Single], choice: Choice, distance: int, price: float) -> int:
+def _score(plan: MarginalsPlan, singles: list[Single], choice: Choice, distance: int, price: float) -> int:
     """What the pair tells, in rows, less what is public: the price of its noise.
 
     In wider bins no more than this price counts, so that bins are taken wherever they pay more.

@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import axes, insensitive, options, population, price, taxonomy
-from dpproxy.anonymize.axes import Axis
+from dpproxy.anonymize.axes import Scale
 from dpproxy.anonymize.model import (
     LEAST_CLUSTER,
     Anonymized,
     Attribute,
-    Build,
+    ConceptGraph,
     InvalidOption,
     Progress,
-    Request,
     Table,
-    Taxonomy,
+    ViewBuild,
+    ViewRequest,
 )
 from dpproxy.anonymize.shuffle import order
 from dpproxy.anonymize.space import centroids, is_ordered, size
@@ -42,7 +42,7 @@ _TRIED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MicroaggregationPlan:
     """What was asked, checked.
 
     Attributes:
@@ -74,7 +74,7 @@ class DpMicroaggregation:
         "release": "table (the default) | query (kept inside for MIN, MAX, MEDIAN and PERCENTILE)",
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate and price. Errors: InvalidOption."""
         options.only(request, self.options)
         attributes = price.attributes(request)
@@ -91,7 +91,7 @@ class DpMicroaggregation:
         plan = _plan(request, references, k, total, delta)
         price.enough(Loss(_part(plan, 1)))
         also = f", delta {price.shown(delta)}" if delta else ""
-        return Build(
+        return ViewBuild(
             guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
             loss=total,
             delta=delta,
@@ -100,16 +100,20 @@ class DpMicroaggregation:
         )
 
 
-def _plan(request: Request, references: Table, k: int | None, total: Loss, delta: Fraction) -> Plan:
+def _plan(
+    request: ViewRequest, references: Table, k: int | None, total: Loss, delta: Fraction
+) -> MicroaggregationPlan:
     counting = price.counting(total)
     rest = Loss(total.nano - counting.nano)
     rho = within(rest, delta) if delta else None
     if rho is not None and not rho.nano:
         raise InvalidOption("delta", "delta is too small for this epsilon", "Leave it out for pure privacy.")
-    return Plan(request.attributes, references, k, counting, rest, rho)
+    return MicroaggregationPlan(request.attributes, references, k, counting, rest, rho)
 
 
-def _inside(request: Request, references: Table, k: int | None, total: Loss, delta: Fraction) -> Build:
+def _inside(
+    request: ViewRequest, references: Table, k: int | None, total: Loss, delta: Fraction
+) -> ViewBuild:
     if delta:
         raise InvalidOption("delta", "release = query needs no delta")
     if not all(is_ordered(a.domain) for a in request.attributes):
@@ -118,7 +122,7 @@ def _inside(request: Request, references: Table, k: int | None, total: Loss, del
         )
     if k is None:
         k = max(LEAST_CLUSTER, isqrt(request.expected_rows or 0))
-    return Build(
+    return ViewBuild(
         guarantee=f"nothing is released but the number of rows, epsilon {price.shown(total)}; order statistics of its "
         f"columns are answered with the noise of their width / {k}, each charged",
         loss=total,
@@ -147,7 +151,7 @@ def _keep(
     return Anonymized(middles[labels], inside=True)
 
 
-def _make(plan: Plan, rows: Table, words: Words, progress: Progress) -> Anonymized:
+def _make(plan: MicroaggregationPlan, rows: Table, words: Words, progress: Progress) -> Anonymized:
     count = population.noisy(len(rows), plan.counting.nano, LEAST_CLUSTER, words)
     k = _size(plan, count)
     table = population.resized(rows, count, plan.attributes, words)
@@ -166,13 +170,15 @@ def _make(plan: Plan, rows: Table, words: Words, progress: Progress) -> Anonymiz
     return Anonymized(np.repeat(released, sizes, axis=0)[order(count, words)])
 
 
-def _middles(axis: Axis, values: Integers, sizes: Integers, noise: npt.NDArray[np.int64]) -> Integers:
+def _middles(axis: Scale, values: Integers, sizes: Integers, noise: npt.NDArray[np.int64]) -> Integers:
     begins = np.cumsum(sizes) - sizes
     noisy = np.add.reduceat(axis.coordinates(values), begins) + noise
     return axis.values((2 * noisy + sizes) // (2 * sizes))
 
 
-def _noise(plan: Plan, ordered: Mapping[int, Axis], clusters: int, words: Words) -> npt.NDArray[np.int64]:
+def _noise(
+    plan: MicroaggregationPlan, ordered: Mapping[int, Scale], clusters: int, words: Words
+) -> npt.NDArray[np.int64]:
     """One joint draw for each cluster, shape (clusters, ordered attributes)."""
     widths = tuple(axis.steps for axis in ordered.values())
     if plan.rho is None:
@@ -182,26 +188,28 @@ def _noise(plan: Plan, ordered: Mapping[int, Axis], clusters: int, words: Words)
     return Gaussian(widths, part, len(ordered)).draw(clusters, words)
 
 
-def _chosen(plan: Plan, attribute: Attribute, values: Integers, sizes: Integers, words: Words) -> Integers:
+def _chosen(
+    plan: MicroaggregationPlan, attribute: Attribute, values: Integers, sizes: Integers, words: Words
+) -> Integers:
     """A category for each cluster, the less marginal or the more frequent the likelier."""
     places = size(attribute.domain)
     labels = np.repeat(np.arange(sizes.size), sizes)
     cells = np.bincount(labels * places + values, minlength=sizes.size * places)
     histograms: Integers = cells.reshape(sizes.size, places).astype(np.int64)
     nano = _part(plan, sizes.size)
-    if isinstance(attribute.domain, Taxonomy):
+    if isinstance(attribute.domain, ConceptGraph):
         return taxonomy.private_centroids(attribute.domain, histograms, nano, words)
     lengths = np.full(sizes.size, places, dtype=np.int64)
     return Exponential.of(1, nano).choose_each(histograms.ravel(), lengths, words)
 
 
-def _part(plan: Plan, clusters: int) -> int:
+def _part(plan: MicroaggregationPlan, clusters: int) -> int:
     """Nano-epsilon of one category of one cluster: a pure loss e has a rho of e**2 / 2."""
     parts = clusters * len(plan.attributes)
     return plan.pure.nano // parts if plan.rho is None else isqrt(2 * (plan.rho.nano // parts) * NANO)
 
 
-def _size(plan: Plan, count: int) -> int:
+def _size(plan: MicroaggregationPlan, count: int) -> int:
     """Return k as asked or of the least predicted error; more where parts would be below the least epsilon."""
     parts = plan.pure.nano // LEAST_NANO if plan.rho is None else 2 * plan.rho.nano * NANO // LEAST_NANO**2
     least = max(LEAST_CLUSTER, -(-count // max(parts // len(plan.attributes), 1)))
@@ -211,7 +219,7 @@ def _size(plan: Plan, count: int) -> int:
     return min((int(k) for k in tried), key=lambda k: _predicted(plan, count, k))
 
 
-def _predicted(plan: Plan, count: int, k: int) -> float:
+def _predicted(plan: MicroaggregationPlan, count: int, k: int) -> float:
     """The error of one record, in squared widths: rows spread evenly over the domain, and the noise."""
     m = len(plan.attributes)
     clusters = count // k

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import taxonomy
-from dpproxy.anonymize.model import Attribute, Domain, Progress, Table, Taxonomy, silent
+from dpproxy.anonymize.model import Attribute, ConceptGraph, Domain, Progress, Table, silent
 from dpproxy.anonymize.space import ends, is_ordered, size
 
 Integers = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ MOST_TURNED: Final = 12
 
 def low_and_high(domain: Domain) -> tuple[int, int]:
     """The two ends of a domain: those of an order, the boundaries of a taxonomy, the first and last of a list."""
-    if isinstance(domain, Taxonomy):
+    if isinstance(domain, ConceptGraph):
         return taxonomy.boundaries(domain)
     return ends(domain) if is_ordered(domain) else (0, size(domain) - 1)
 
@@ -67,7 +67,7 @@ def squared_distances(rows: Table, attributes: Sequence[Attribute], reference: I
 
 
 def _steps(values: Integers, domain: Domain, reference: int) -> Integers:
-    if isinstance(domain, Taxonomy):
+    if isinstance(domain, ConceptGraph):
         semantic: Integers = (taxonomy.distances(domain)[reference] << UNIT_BITS) // max(
             taxonomy.width(domain), 1
         )

@@ -6,7 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import shuffle
-from dpproxy.anonymize.model import Anonymized, Attribute, InvalidOption, Request, Role, Table, Unachievable
+from dpproxy.anonymize.model import (
+    Anonymized,
+    Attribute,
+    InvalidOption,
+    Role,
+    Table,
+    Unachievable,
+    ViewRequest,
+)
 from udfs.randomness import Words
 
 Integers = npt.NDArray[np.int64]
@@ -15,17 +23,17 @@ SCALE_HELP = "distances by the declared widths (range), standard deviations (zsc
 CAVEAT = "Limits linkage; not differentially private; does not compose with other releases of the same rows."
 
 
-def quasi_identifiers(request: Request) -> list[int]:
+def quasi_identifiers(request: ViewRequest) -> list[int]:
     """The columns that intruders may know, by index. Errors: InvalidOption where there is none."""
     return _with_roles(request, (Role.QUASI, Role.BOTH), "quasi-identifier", "quasi")
 
 
-def confidential(request: Request) -> list[int]:
+def confidential(request: ViewRequest) -> list[int]:
     """The columns that intruders want to learn, by index. Errors: InvalidOption where there is none."""
     return _with_roles(request, (Role.SENSITIVE, Role.BOTH), "sensitive column", "sensitive")
 
 
-def _with_roles(request: Request, roles: tuple[Role, ...], what: str, option: str) -> list[int]:
+def _with_roles(request: ViewRequest, roles: tuple[Role, ...], what: str, option: str) -> list[int]:
     found = [place for place, a in enumerate(request.attributes) if a.role in roles]
     if not found:
         raise InvalidOption(option, f"no column of the view is a {what}", f"Name some: {option} = (a, b).")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize.boxes import Line, Ruler
-from dpproxy.anonymize.tree import Level
+from dpproxy.anonymize.tree import TreeLevel
 from udfs.mechanisms import Staircase
 from udfs.randomness import Words
 
@@ -44,7 +44,7 @@ def ordered(lines: Sequence[Line]) -> list[int]:
 
 
 def released(
-    level: Level, positions: Integers, lines: Sequence[Line], order: Integers, words: Words
+    level: TreeLevel, positions: Integers, lines: Sequence[Line], order: Integers, words: Words
 ) -> Leaves:
     """Release the leaves of ``level``.
 

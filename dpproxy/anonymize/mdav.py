@@ -18,7 +18,7 @@ from dpproxy.anonymize.kanonymity import (
     quasi_identifiers,
     smallest_class,
 )
-from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
+from dpproxy.anonymize.model import Anonymized, InvalidOption, Progress, Table, ViewBuild, ViewRequest
 from dpproxy.anonymize.space import SCALES, Space, centroids, space
 from udfs.randomness import Words
 
@@ -37,7 +37,7 @@ class Mdav:
         "gain": "above 0: clusters take up to k - 1 rows more that are nearer than so many times the next (V-MDAV)",
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate. Errors: InvalidOption."""
         options.only(request, self.options)
         places = quasi_identifiers(request)
@@ -45,7 +45,7 @@ class Mdav:
         scale = options.word(request, "scale", SCALES)
         clustering = _Clustering(k, _gain(request))
         names = named(request.attributes, places)
-        return Build(
+        return ViewBuild(
             guarantee=f"{k}-anonymity: at least {k} rows share each combination of {names}. {CAVEAT}",
             loss=None,
             make=partial(_make, request, places, clustering, scale),
@@ -67,7 +67,7 @@ class _Clustering:
         return clusters.mdav(points, self.k, progress)
 
 
-def _gain(request: Request) -> float:
+def _gain(request: ViewRequest) -> float:
     gain = options.number("gain", request.options.get("gain", 0))
     if not 0 <= gain <= MOST_GAIN:
         raise InvalidOption("gain", f"gain is a number from 0 to {MOST_GAIN}")
@@ -75,7 +75,7 @@ def _gain(request: Request) -> float:
 
 
 def _make(
-    request: Request,
+    request: ViewRequest,
     places: list[int],
     clustering: "_Clustering",
     scale: str,

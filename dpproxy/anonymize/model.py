@@ -14,7 +14,7 @@ from udfs.privacy import Loss
 from udfs.randomness import Words
 
 Table = npt.NDArray[np.int64]
-"""Shape (rows, attributes): lattice steps of an ``Interval``, indices into ``Categories`` or a ``Taxonomy``."""
+"""Shape (rows, attributes): steps of a ``LatticeDomain``, indices into ``Categories`` or a ``ConceptGraph``."""
 
 LEAST_CLUSTER: Final = 2
 """The least k."""
@@ -39,7 +39,7 @@ class Unachievable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class LatticeDomain:
     """The declared domain of a number, date or time: ``low`` to ``high`` in whole lattice steps, both included."""
 
     low: int
@@ -60,7 +60,7 @@ class Categories:
 
 
 @dataclass(frozen=True, slots=True)
-class Taxonomy:
+class ConceptGraph:
     """Concepts by index; ``parents`` has for each concept the indices of its parents, none for a root.
 
     Any concept may be the value of a row and may be released.
@@ -69,7 +69,7 @@ class Taxonomy:
     parents: tuple[tuple[int, ...], ...]
 
 
-Domain = Interval | Categories | Taxonomy
+Domain = LatticeDomain | Categories | ConceptGraph
 
 
 class Role(Enum):
@@ -89,7 +89,7 @@ class Attribute:
     domain: Domain
     role: Role = Role.BOTH
     null: bool = False
-    """Whether an ``Interval`` may be NULL: the number after ``high``, for methods whose ``Build`` takes it."""
+    """Whether an ``LatticeDomain`` may be NULL: the number after ``high``, for methods whose ``ViewBuild`` takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ OptionValue = int | Fraction | str | tuple[str, ...] | tuple[Fraction, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ViewRequest:
     """The options of ``WITH (...)`` and the columns of a view, as an administrator wrote them: all of it is public.
 
     Attributes:
@@ -133,7 +133,7 @@ class Anonymized:
     """The result of a method.
 
     Attributes:
-        rows: shape (rows released, columns): values in the attributes' domains; columns as in ``Build.columns``.
+        rows: shape (rows released, columns): values in the attributes' domains; columns as in ``ViewBuild.columns``.
         linked: further relations by suffix of their name (Anatomy's buckets), each with its column names.
         inside: True where the rows must not be released (``release = query``): only charged queries may read them.
         source: the original row of each released row, or None if the method does not record it. For measures only.
@@ -161,7 +161,7 @@ class Linked:
 
 
 @dataclass(frozen=True, slots=True)
-class Build:
+class ViewBuild:
     """A valid request, with its guarantee and price, both known before a row is read.
 
     Attributes:
@@ -199,7 +199,7 @@ class Method(Protocol):
     private: ClassVar[bool]
     """Whether releases are differentially private; False for the k-anonymity family."""
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate and price; raises ``InvalidOption``. Reads no row."""
         ...
 

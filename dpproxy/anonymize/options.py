@@ -5,14 +5,14 @@ from fractions import Fraction
 from math import isqrt
 from typing import Final
 
-from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, OptionValue, Request
+from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, OptionValue, ViewRequest
 
 LEAST_AUTO: Final = 11
 """The least k that links correctly with probability at most 0.09, the bound that the European Medicines Agency and
 Health Canada set for clinical data that are published."""
 
 
-def only(request: Request, known: Mapping[str, str]) -> None:
+def only(request: ViewRequest, known: Mapping[str, str]) -> None:
     """Refuse options that the method does not have. Errors: InvalidOption."""
     for name in request.options:
         if name not in known:
@@ -20,7 +20,7 @@ def only(request: Request, known: Mapping[str, str]) -> None:
             raise InvalidOption(name, f"the method has no option {name}", f"Its options: {taken}.")
 
 
-def word(request: Request, name: str, choices: Iterable[str]) -> str:
+def word(request: ViewRequest, name: str, choices: Iterable[str]) -> str:
     """The option ``name``, one of ``choices``; the first is the default. Errors: InvalidOption."""
     allowed = tuple(choices)
     value = request.options.get(name, allowed[0])
@@ -44,7 +44,7 @@ def number(name: str, value: OptionValue) -> Fraction:
     raise InvalidOption(name, f"{name} is a number")
 
 
-def cluster_size(request: Request, attributes: int) -> int:
+def cluster_size(request: ViewRequest, attributes: int) -> int:
     """The option ``k``: a whole number, or ``auto`` (see ``automatic``). Errors: InvalidOption."""
     if "k" not in request.options:
         raise InvalidOption("k", "k is missing", "Say how many rows are to be alike: k = 10, or k = auto.")
@@ -52,7 +52,7 @@ def cluster_size(request: Request, attributes: int) -> int:
     return automatic(request, attributes) if value == "auto" else whole("k", value, LEAST_CLUSTER)
 
 
-def automatic(request: Request, attributes: int) -> int:
+def automatic(request: ViewRequest, attributes: int) -> int:
     """Choose k from public facts: the largest that loses little information, and never less than ``LEAST_AUTO``.
 
     Of N rows spread evenly over m attributes, k neighbours fill a cube of side (k / N) ** (1 / m); while that is at

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpproxy.anonymize import taxonomy
-from dpproxy.anonymize.model import Attribute, Table, Taxonomy
+from dpproxy.anonymize.model import Attribute, ConceptGraph, Table
 from dpproxy.anonymize.shuffle import order
 from dpproxy.anonymize.space import ends, is_ordered
 from udfs.mechanisms import Staircase
@@ -24,7 +24,7 @@ def public_record(attributes: Sequence[Attribute]) -> Table:
     """A record made from the declared domains alone, shape (1, attributes): middles, and least marginal concepts."""
     values = []
     for a in attributes:
-        if isinstance(a.domain, Taxonomy):
+        if isinstance(a.domain, ConceptGraph):
             values.append(int(np.argmin(taxonomy.distances(a.domain).sum(axis=0))))
         else:
             values.append(sum(ends(a.domain)) // 2 if is_ordered(a.domain) else 0)

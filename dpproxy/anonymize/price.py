@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Final
 
 from dpproxy.anonymize import options
-from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, Request
+from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, ViewRequest
 from udfs.privacy import LEAST_NANO, Loss
 
 LEAST_EPSILON: Final = Fraction(1, 100)
@@ -17,7 +17,7 @@ EPSILON_HELP: Final = "the loss of the whole release"
 K_HELP: Final = "rows to a cluster, or auto: by the predicted error"
 
 
-def epsilon(request: Request) -> Loss:
+def epsilon(request: ViewRequest) -> Loss:
     """The option ``epsilon``, which is required. Errors: InvalidOption."""
     if "epsilon" not in request.options:
         raise InvalidOption("epsilon", "epsilon is missing", "Say what the view may cost: epsilon = 1.0.")
@@ -27,7 +27,7 @@ def epsilon(request: Request) -> Loss:
     return Loss.of(value)
 
 
-def delta(request: Request) -> Fraction:
+def delta(request: ViewRequest) -> Fraction:
     """The option ``delta``, 0 by default. Errors: InvalidOption."""
     value = options.number("delta", request.options.get("delta", 0))
     if not 0 <= value <= Fraction(1, 1000):
@@ -35,13 +35,13 @@ def delta(request: Request) -> Fraction:
     return value
 
 
-def cluster_size(request: Request) -> int | None:
+def cluster_size(request: ViewRequest) -> int | None:
     """The option ``k``; None if it is ``auto``, the default. Errors: InvalidOption."""
     value = request.options.get("k", "auto")
     return None if value == "auto" else options.whole("k", value, LEAST_CLUSTER)
 
 
-def attributes(request: Request) -> int:
+def attributes(request: ViewRequest) -> int:
     """The number of attributes. Errors: InvalidOption where there is none."""
     if not request.attributes:
         raise InvalidOption("", "the view has no columns")

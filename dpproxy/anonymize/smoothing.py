@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize.leaves import Leaves
-from dpproxy.anonymize.tree import Level
+from dpproxy.anonymize.tree import TreeLevel
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ SURE: Final = (4.0, 3.0, 2.0)
 element for each depth, the last for all deeper ones: spurious rows do more harm in the large boxes further up."""
 
 
-def agreeing(levels: Sequence[Level], leaves: Sequence[Leaves], counting: float) -> list[Floats]:
+def agreeing(levels: Sequence[TreeLevel], leaves: Sequence[Leaves], counting: float) -> list[Floats]:
     """Return for each level the estimated counts of its boxes, shape (boxes,): consistent, and none is negative.
 
     Consistent: the parts of a box add up to its count. The total is the sum of the estimates of the root's parts, at
@@ -65,7 +65,7 @@ def agreeing(levels: Sequence[Level], leaves: Sequence[Leaves], counting: float)
 
 
 def middles(
-    levels: Sequence[Level], leaves: Sequence[Leaves], counts: Sequence[Floats], columns: Sequence[int]
+    levels: Sequence[TreeLevel], leaves: Sequence[Leaves], counts: Sequence[Floats], columns: Sequence[int]
 ) -> list[Floats]:
     """Return for each level the estimated mean position of the rows of its boxes; shape (boxes, columns).
 
@@ -96,7 +96,7 @@ def middles(
 
 
 def _moments(
-    levels: Sequence[Level], leaves: Sequence[Leaves], counts: Sequence[Floats], columns: Sequence[int]
+    levels: Sequence[TreeLevel], leaves: Sequence[Leaves], counts: Sequence[Floats], columns: Sequence[int]
 ) -> tuple[list[Floats], list[Floats]]:
     """For each level the noisy sums of positions and the variances of their noise, both of shape (boxes, columns)."""
     moments: list[Floats] = []

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import taxonomy
-from dpproxy.anonymize.model import Attribute, Categories, Domain, Interval, Table, Taxonomy
+from dpproxy.anonymize.model import Attribute, Categories, ConceptGraph, Domain, LatticeDomain, Table
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -56,11 +56,11 @@ class Space:
 def is_ordered(domain: Domain) -> bool:
     """Whether values are numbers or have a declared order."""
     match domain:
-        case Interval():
+        case LatticeDomain():
             return True
         case Categories(ordered=ordered):
             return ordered
-        case Taxonomy():
+        case ConceptGraph():
             return False
         case _:
             assert_never(domain)
@@ -68,17 +68,17 @@ def is_ordered(domain: Domain) -> bool:
 
 def ends(domain: Domain) -> tuple[int, int]:
     """The least and the greatest value of an ordered domain."""
-    return (domain.low, domain.high) if isinstance(domain, Interval) else (0, size(domain) - 1)
+    return (domain.low, domain.high) if isinstance(domain, LatticeDomain) else (0, size(domain) - 1)
 
 
 def size(domain: Domain) -> int:
     """The number of values of a domain."""
     match domain:
-        case Interval(low=low, high=high):
+        case LatticeDomain(low=low, high=high):
             return high - low + 1
         case Categories(size=places):
             return places
-        case Taxonomy(parents=parents):
+        case ConceptGraph(parents=parents):
             return len(parents)
         case _:
             assert_never(domain)
@@ -124,7 +124,7 @@ def _coordinates(values: Integers, domain: Domain, scale: str) -> tuple[Integers
 def _tables(domains: Sequence[Domain]) -> tuple[Integers, Integers, Floats]:
     starts, tables, units, begin = [], [np.empty(0, dtype=np.int64)], [], 0
     for domain in domains:
-        if isinstance(domain, Taxonomy):
+        if isinstance(domain, ConceptGraph):
             starts.append(begin)
             tables.append(taxonomy.distances(domain).ravel())
             units.append(1 / max(taxonomy.width(domain), 1))
@@ -174,7 +174,7 @@ def _means(values: Integers, members: Integers, begins: Integers) -> Integers:
 
 
 def _least_marginal(values: Integers, domain: Domain, members: Integers, begins: Integers) -> Integers:
-    table = taxonomy.distances(domain) if isinstance(domain, Taxonomy) else None
+    table = taxonomy.distances(domain) if isinstance(domain, ConceptGraph) else None
     result = np.empty(len(members), dtype=np.int64)
     for place, (begin, count) in enumerate(zip(begins, members, strict=True)):
         found, often = np.unique(values[begin : begin + count], return_counts=True)

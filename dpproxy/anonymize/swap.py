@@ -19,12 +19,12 @@ from dpproxy.anonymize.model import (
     LEAST_CLUSTER,
     Anonymized,
     Attribute,
-    Build,
     InvalidOption,
     Progress,
-    Request,
     Role,
     Table,
+    ViewBuild,
+    ViewRequest,
 )
 from dpproxy.anonymize.space import SCALES, is_ordered, space
 from udfs.randomness import Words
@@ -46,7 +46,7 @@ class MdavSwap:
         "intruder": "informed (may know all but one confidential value) or uninformed (knows quasi-identifiers alone)",
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate. Errors: InvalidOption."""
         options.only(request, self.options)
         scale = options.word(request, "scale", SCALES)
@@ -70,7 +70,7 @@ class MdavSwap:
         )
 
 
-def _together(request: Request, clustering: Clustering) -> Build:
+def _together(request: ViewRequest, clustering: Clustering) -> ViewBuild:
     """Swapping for uninformed intruders. Errors: InvalidOption."""
     places = [place for place, a in enumerate(request.attributes) if a.role is Role.SENSITIVE]
     known = [place for place in range(len(request.attributes)) if place not in places]
@@ -107,7 +107,7 @@ class IrSwap:
         "k": "the least number of rows among which a value is shuffled, one for all, a list, or auto",
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate. Errors: InvalidOption."""
         options.only(request, self.options)
         places = confidential(request)
@@ -134,7 +134,7 @@ class IrSwap:
         )
 
 
-def _sizes(request: Request, count: int) -> list[int]:
+def _sizes(request: ViewRequest, count: int) -> list[int]:
     """The k of each of ``count`` attributes."""
     value = request.options.get("k")
     if not isinstance(value, tuple):
@@ -162,8 +162,8 @@ Steps = list[tuple[list[int], int]]
 """The attributes that move together in each step, and their k."""
 
 
-def _build(request: Request, steps: Steps, clustering: Clustering, guarantee: str) -> Build:
-    return Build(
+def _build(request: ViewRequest, steps: Steps, clustering: Clustering, guarantee: str) -> ViewBuild:
+    return ViewBuild(
         guarantee=guarantee,
         loss=None,
         make=partial(_make, steps, clustering),

@@ -10,7 +10,7 @@ from dpproxy.anonymize.boxes import Line, Walk
 from dpproxy.anonymize.leaves import Leaves, ordered
 from dpproxy.anonymize.model import Table
 from dpproxy.anonymize.smoothing import agreeing, middles
-from dpproxy.anonymize.tree import Level
+from dpproxy.anonymize.tree import TreeLevel
 from udfs.randomness import Words, below
 
 Integers = npt.NDArray[np.int64]
@@ -19,7 +19,11 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def rows(
-    levels: Sequence[Level], leaves: Sequence[Leaves], lines: Sequence[Line], counting: float, words: Words
+    levels: Sequence[TreeLevel],
+    leaves: Sequence[Leaves],
+    lines: Sequence[Line],
+    counting: float,
+    words: Words,
 ) -> Table:
     """Make rows: each leaf's estimated mean, repeated as often as its estimated count says.
 
@@ -62,7 +66,7 @@ def _all(of_boxes: Sequence[npt.NDArray[Scalar]], places: Sequence[Integers]) ->
     return np.concatenate([values[mine] for values, mine in zip(of_boxes, places, strict=True)])
 
 
-def _left_to_right(levels: Sequence[Level]) -> list[Integers]:
+def _left_to_right(levels: Sequence[TreeLevel]) -> list[Integers]:
     """Number the leaves from left to right; return for each level, shape (boxes,), each box's leftmost leaf."""
     inside = [np.ones(0, dtype=np.int64)] * len(levels)
     for depth in reversed(range(len(levels))):

@@ -28,15 +28,15 @@ from dpproxy.anonymize.kanonymity import SCALE_HELP, enough, named
 from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
-    Build,
+    ConceptGraph,
     InvalidOption,
     Linked,
     Progress,
-    Request,
     Role,
     Table,
-    Taxonomy,
     Unachievable,
+    ViewBuild,
+    ViewRequest,
 )
 from dpproxy.anonymize.quotas import Quotas, quotas
 from dpproxy.anonymize.space import SCALES, centroids, is_ordered, size, space
@@ -59,7 +59,7 @@ def bucketed(rows: Table, attributes: Sequence[Attribute], count: int, scale: st
     domain, values = attributes[0].domain, rows[:, 0]
     if is_ordered(domain):
         return _consecutive(values, count)
-    if isinstance(domain, Taxonomy):
+    if isinstance(domain, ConceptGraph):
         along = np.empty(size(domain), dtype=np.int64)
         along[_down_the_tree(domain)] = np.arange(size(domain))
         return _consecutive(along[values], count)
@@ -92,7 +92,7 @@ def _balanced(values: Integers, count: int) -> Integers:
     return bucket_of[places]
 
 
-def _down_the_tree(taxonomy: Taxonomy) -> list[int]:
+def _down_the_tree(taxonomy: ConceptGraph) -> list[int]:
     """All concepts in depth-first preorder, so that a subtree is a run; of several parents the first counts."""
     children: list[list[int]] = [[] for _ in taxonomy.parents]
     waiting: list[int] = []
@@ -163,13 +163,13 @@ class TCloseness:
         "scale": SCALE_HELP,
     }
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         """Validate. Errors: InvalidOption."""
         options.only(request, self.options)
         asked = _asked(request)
         names = named(request.attributes, asked.confidential)
         known = named(request.attributes, asked.known)
-        return Build(
+        return ViewBuild(
             guarantee=(
                 f"exp({math.log(asked.t):.6g})-closeness, t = {float(asked.t):.6g}, in groups of at least {asked.k} "
                 f"rows: how likely {names} falls into a bucket changes by a factor t at most for whoever learns "
@@ -198,7 +198,7 @@ class _Asked:
     confidential: list[int]
 
 
-def _asked(request: Request) -> _Asked:
+def _asked(request: ViewRequest) -> _Asked:
     sensitive = [place for place, a in enumerate(request.attributes) if a.role is Role.SENSITIVE]
     known = [place for place, a in enumerate(request.attributes) if a.role is not Role.SENSITIVE]
     if not sensitive:
@@ -235,7 +235,7 @@ def _names(attributes: tuple[Attribute, ...]) -> None:
         )
 
 
-def _t(request: Request) -> Fraction:
+def _t(request: ViewRequest) -> Fraction:
     """The factor t, from the option ``t`` or from ``epsilon``. Errors: InvalidOption."""
     if ("t" in request.options) == ("epsilon" in request.options):
         raise InvalidOption("t", "t_closeness takes either t or epsilon", "t = 1.5, or epsilon = 0.4.")
@@ -272,7 +272,7 @@ def automatic(t: Fraction, buckets: int, expected: int = 0) -> int:
     return max(range(least, most + 1), key=lambda k: (lean(k), -k))
 
 
-def _make(request: Request, asked: _Asked, rows: Table, words: Words, progress: Progress) -> Anonymized:
+def _make(request: ViewRequest, asked: _Asked, rows: Table, words: Words, progress: Progress) -> Anonymized:
     enough(rows, asked.k)
     source = clusters.canonical(rows)
     rows = rows[source]

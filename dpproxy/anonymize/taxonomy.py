@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dpproxy.anonymize.model import InvalidOption, Taxonomy
+from dpproxy.anonymize.model import ConceptGraph, InvalidOption
 from udfs.mechanisms import Exponential
 from udfs.randomness import Words
 
@@ -27,7 +27,7 @@ MOST_CONCEPTS: Final = 4096
 
 
 @lru_cache(maxsize=64)
-def ancestors(taxonomy: Taxonomy) -> npt.NDArray[np.bool_]:
+def ancestors(taxonomy: ConceptGraph) -> npt.NDArray[np.bool_]:
     """Return whether concept j is an ancestor of concept i or i itself, shape (concepts, concepts).
 
     Errors: InvalidOption for a taxonomy that is empty, too large, or goes round in circles.
@@ -45,7 +45,7 @@ def ancestors(taxonomy: Taxonomy) -> npt.NDArray[np.bool_]:
 
 
 @lru_cache(maxsize=64)
-def distances(taxonomy: Taxonomy) -> Integers:
+def distances(taxonomy: ConceptGraph) -> Integers:
     """Return the distance of every two concepts in steps, shape (concepts, concepts)."""
     above = ancestors(taxonomy).astype(np.float64)
     common = above @ above.T
@@ -56,18 +56,18 @@ def distances(taxonomy: Taxonomy) -> Integers:
     return result
 
 
-def width(taxonomy: Taxonomy) -> int:
+def width(taxonomy: ConceptGraph) -> int:
     """Return the largest distance of two concepts, in steps."""
     return int(distances(taxonomy).max())
 
 
-def sensitivity(taxonomy: Taxonomy) -> int:
+def sensitivity(taxonomy: ConceptGraph) -> int:
     """Return how far another value in one record moves the marginality of any concept, at most, in steps."""
     found = distances(taxonomy)
     return int((found.max(axis=0) - found.min(axis=0)).max())
 
 
-def boundaries(taxonomy: Taxonomy) -> tuple[int, int]:
+def boundaries(taxonomy: ConceptGraph) -> tuple[int, int]:
     """Return the most marginal concept of the taxonomy and the one farthest from it, the first of equals."""
     found = distances(taxonomy)
     bottom = int(np.argmax(found.sum(axis=1)))
@@ -75,7 +75,7 @@ def boundaries(taxonomy: Taxonomy) -> tuple[int, int]:
 
 
 def private_centroids(
-    taxonomy: Taxonomy, histograms: Integers, nano: int, words: Words = os.urandom
+    taxonomy: ConceptGraph, histograms: Integers, nano: int, words: Words = os.urandom
 ) -> Integers:
     """Draw a concept for each row of counts, shape (clusters, concepts): ``nano`` for every row that differs."""
     size = len(taxonomy.parents)
@@ -85,7 +85,7 @@ def private_centroids(
     return mechanism.choose_each(scores.ravel(), lengths, words)
 
 
-def _from_the_root(taxonomy: Taxonomy) -> list[int]:
+def _from_the_root(taxonomy: ConceptGraph) -> list[int]:
     """Every concept after its parents."""
     size = len(taxonomy.parents)
     waiting = [len(parents) for parents in taxonomy.parents]

@@ -36,7 +36,7 @@ below it would release: then smaller boxes gain more accuracy than their noise c
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class TreeLevel:
     """The boxes at one depth, grouped by the box above.
 
     Attributes:
@@ -63,7 +63,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TreeBudget:
     """How a path spends epsilon: ``nano`` nano-epsilon in all, of which ``each`` for a count on each of ``levels``."""
 
     nano: int
@@ -71,22 +71,22 @@ class Budget:
     levels: int
 
     @staticmethod
-    def of(nano: int, cuts: int) -> "Budget":
+    def of(nano: int, cuts: int) -> "TreeBudget":
         """Equal parts for the counts: as many as ``cuts`` successive cuts need, and none below ``LEAST_NANO``."""
         numerator, denominator = COUNTED
         counted = nano * numerator // denominator
         levels = min(LEVELS, -(-cuts // FOLD), counted // LEAST_NANO)
-        return Budget(nano, counted // max(levels, 1), levels)
+        return TreeBudget(nano, counted // max(levels, 1), levels)
 
 
 def grown(
     positions: Integers,
     lines: Sequence[Line],
-    budget: Budget,
+    budget: TreeBudget,
     k: int | None,
     words: Words,
     progress: Progress,
-) -> tuple[list[Level], Integers]:
+) -> tuple[list[TreeLevel], Integers]:
     """Grow the tree; return its levels from the root's parts down, and the row numbers in the order of the boxes.
 
     Args:
@@ -106,7 +106,7 @@ def grown(
         np.full(1, rows, dtype=np.int64),
     )
     parts, parent = _parts(root, positions, lines, order, 1)
-    levels: list[Level] = []
+    levels: list[TreeLevel] = []
     spent = 0
     for depth in range(budget.levels + 1):
         before = budget.nano - spent
@@ -116,7 +116,7 @@ def grown(
             spent += budget.each
             divisible = np.flatnonzero((parts[1] > parts[0]).any(axis=1))
             counts, cut = _decided(parts, divisible, budget, budget.nano - spent, k, words)
-        levels.append(Level(*parts, parent, counts, cut, budget.nano - spent, before))
+        levels.append(TreeLevel(*parts, parent, counts, cut, budget.nano - spent, before))
         progress((depth + 1) / (budget.levels + 2))
         if not cut.any():
             break
@@ -131,7 +131,7 @@ Boxes = tuple[Integers, Integers, Integers, Integers]
 
 
 def _decided(
-    boxes: Boxes, divisible: Integers, budget: Budget, left: int, k: int | None, words: Words
+    boxes: Boxes, divisible: Integers, budget: TreeBudget, left: int, k: int | None, words: Words
 ) -> tuple[Floats, Booleans]:
     """Draw a noisy count for every divisible box; return the counts (NaN for the others) and which boxes to cut.
 

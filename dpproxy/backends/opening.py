@@ -78,9 +78,9 @@ def _sqlite(config: Config, secret: bytes, _progress: Callable[[str], None]) -> 
 def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
     """A PostgreSQL database; its rows change, so nobody knows the state of them."""
     from dpproxy.backends.postgres.prepared import PostgresPrepared  # noqa: PLC0415
-    from dpproxy.backends.postgres.server import Postgres  # noqa: PLC0415 - each source's driver where it is used
+    from dpproxy.backends.postgres.server import PostgresServer  # noqa: PLC0415 - each source's driver where it is used
 
-    server = Postgres(config.data.url or "", config.database, config.statement_timeout)
+    server = PostgresServer(config.data.url or "", config.database, config.statement_timeout)
     try:
         kept = config.data.prepared_schema
         keeper = None if kept is None else PostgresPrepared(server, kept, config.database, secret)

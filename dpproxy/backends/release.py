@@ -53,7 +53,7 @@ class Histograms:
         return self._read[key]
 
 
-class Release:
+class ReleaseStage:
     """Draws and answers; one in a process, used from many threads."""
 
     def __init__(self, *, threads: int = 1) -> None:

@@ -15,7 +15,7 @@ from dpproxy.accounting import backup, book, files
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.ledger import verified
 from dpproxy.accounting.mark import Mark
-from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
+from dpproxy.accounting.model import Account, LedgerEntry, Posting, format_epsilon
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_of
@@ -130,7 +130,7 @@ def _instant(microseconds: int) -> str:
     return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="microseconds")
 
 
-_FIELDS: dict[str, Callable[[Entry], object]] = {
+_FIELDS: dict[str, Callable[[LedgerEntry], object]] = {
     "sequence": lambda entry: entry.sequence,
     "at": lambda entry: _instant(entry.at),
     "kind": lambda entry: entry.kind,
@@ -150,7 +150,7 @@ _FIELDS: dict[str, Callable[[Entry], object]] = {
 """What stands in an entry, hashes in hexadecimal; delta and rho are exact."""
 
 
-def _fields(entry: Entry) -> dict[str, object]:
+def _fields(entry: LedgerEntry) -> dict[str, object]:
     return {name: read(entry) for name, read in _FIELDS.items()}
 
 
@@ -172,7 +172,7 @@ def _debit(posting: Posting) -> dict[str, object]:
 _DEBITED = tuple(_debit(Posting(Account.session(""), None, 0)))
 
 
-def _write_csv(found: Iterator[Entry], file: TextIO) -> None:
+def _write_csv(found: Iterator[LedgerEntry], file: TextIO) -> None:
     """One line for each account debited; an entry that debits none has one line."""
     writer = csv.DictWriter(file, (*_FIELDS, *_DEBITED), lineterminator="\n")
     writer.writeheader()
@@ -181,7 +181,7 @@ def _write_csv(found: Iterator[Entry], file: TextIO) -> None:
             writer.writerow(_fields(entry) | debit)
 
 
-def _write_json(found: Iterator[Entry], file: TextIO) -> None:
+def _write_json(found: Iterator[LedgerEntry], file: TextIO) -> None:
     """One list, an entry on each line."""
     before = "[\n"
     for entry in found:

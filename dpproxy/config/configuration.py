@@ -144,7 +144,7 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ConfigKey:
     """One key: how its value is read, and its default (`REQUIRED` where there is none)."""
 
     section: str
@@ -166,35 +166,35 @@ class Key:
 REQUIRED = object()
 LOCAL = ("127.0.0.1", "::1", "localhost")
 """Hosts that only programs of the same machine reach."""
-KEYS: tuple[Key, ...] = (
-    Key("server", "listen", read.address, ("127.0.0.1", 6432)),
-    Key("server", "padding", read.duration, 0.01),
-    Key("server", "tls_certificate", read.path),
-    Key("server", "tls_key", read.path),
-    Key("server", "max_connections", read.whole(1, 10_000), 64),
-    Key("server", "login_timeout", read.positive_duration, 60.0),
-    Key("server", "drain", read.duration, 30.0),
-    Key("state", "directory", read.path, REQUIRED),
-    Key("state", "ledger", read.postgres),
-    Key("state", "high_water", read.path),
-    Key("data.NAME", "path", read.path),
-    Key("data.NAME", "url", read.source),
-    Key("data.NAME", "prepared_schema", read.name),
-    Key("data.NAME", "policy", read.patterns),
-    Key("data.NAME", "ledger", read.postgres),
-    Key("data.NAME", "high_water", read.path),
-    Key("data.NAME", "load_mark", read.path),
-    Key("policy", "files", read.patterns, ()),
-    Key("users", "file", read.path, REQUIRED),
-    Key("limits", "threads", read.whole(1, 1024)),
-    Key("limits", "memory", read.size),
-    Key("limits", "statement_timeout", read.positive_duration, 300.0),
-    Key("audit", "keep_days", read.whole(1, 36_500)),
-    Key("log", "format", read.one_of("text", "json"), "text"),
-    Key("metrics", "port", read.whole(0, 65_535)),
-    Key("web", "listen", read.address),
-    Key("web", "url", read.web_url),
-    Key("web", "report", read.path),
+KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey("server", "listen", read.address, ("127.0.0.1", 6432)),
+    ConfigKey("server", "padding", read.duration, 0.01),
+    ConfigKey("server", "tls_certificate", read.path),
+    ConfigKey("server", "tls_key", read.path),
+    ConfigKey("server", "max_connections", read.whole(1, 10_000), 64),
+    ConfigKey("server", "login_timeout", read.positive_duration, 60.0),
+    ConfigKey("server", "drain", read.duration, 30.0),
+    ConfigKey("state", "directory", read.path, REQUIRED),
+    ConfigKey("state", "ledger", read.postgres),
+    ConfigKey("state", "high_water", read.path),
+    ConfigKey("data.NAME", "path", read.path),
+    ConfigKey("data.NAME", "url", read.source),
+    ConfigKey("data.NAME", "prepared_schema", read.name),
+    ConfigKey("data.NAME", "policy", read.patterns),
+    ConfigKey("data.NAME", "ledger", read.postgres),
+    ConfigKey("data.NAME", "high_water", read.path),
+    ConfigKey("data.NAME", "load_mark", read.path),
+    ConfigKey("policy", "files", read.patterns, ()),
+    ConfigKey("users", "file", read.path, REQUIRED),
+    ConfigKey("limits", "threads", read.whole(1, 1024)),
+    ConfigKey("limits", "memory", read.size),
+    ConfigKey("limits", "statement_timeout", read.positive_duration, 300.0),
+    ConfigKey("audit", "keep_days", read.whole(1, 36_500)),
+    ConfigKey("log", "format", read.one_of("text", "json"), "text"),
+    ConfigKey("metrics", "port", read.whole(0, 65_535)),
+    ConfigKey("web", "listen", read.address),
+    ConfigKey("web", "url", read.web_url),
+    ConfigKey("web", "report", read.path),
 )
 _BY_DOTTED = {key.dotted: key for key in KEYS}
 _OF_SOURCE = re.compile(
@@ -243,7 +243,7 @@ def check_files(config: Config) -> None:
         raise ConfigError(config.file, f"state.directory: expected a directory, {config.root} is a file")
 
 
-def _key(dotted: str) -> Key | None:
+def _key(dotted: str) -> ConfigKey | None:
     """The table's row for a key as written."""
     parts = dotted.split(".")
     if parts[0] == "data" and len(parts) == 3 and _NAME.fullmatch(parts[1]):

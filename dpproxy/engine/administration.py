@@ -32,7 +32,7 @@ from dpproxy.engine.relations import since
 from dpproxy.engine.replays import Execution
 from dpproxy.engine.view_statements import ViewContext, positions_of
 from dpproxy.observe import records
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.planner.accept import accept
 from dpproxy.planner.accept import parse as parse_query
@@ -261,7 +261,7 @@ def advance(world: ViewContext, log: AuditLog, database: str) -> None:
     """Advance the version of the data, as an administrator would, because a loader has moved its mark."""
     caller = Caller(f"data.{database}.load_mark", frozenset(), "", database)
     world.store.change(AdvanceDataVersion(0), _ADVANCE, world.schema, caller.user)
-    records.recorder(log, caller, _ADVANCE)(Outcome.ADMINISTERED)
+    records.recorder(log, caller, _ADVANCE)(AuditOutcome.ADMINISTERED)
 
 
 _ADVANCE = "ADVANCE PRIVACY DATA VERSION"

@@ -17,7 +17,7 @@ from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.duckdb.prepared import PreparedTables
-from dpproxy.backends.release import Relations, Release, Rows
+from dpproxy.backends.release import Relations, ReleaseStage, Rows
 from dpproxy.backends.source import Source
 from dpproxy.engine import output, payloads, payment
 from dpproxy.engine.accuracy import accuracy_notice, presented
@@ -61,7 +61,7 @@ class Answers:
         self._flights = InFlight[bytes]()
         self._deadlines = Deadlines(padding)
         self.replays = Replays(self._releases, self._deadlines)
-        self._release = Release()
+        self._release = ReleaseStage()
         self._constants = Recent[Rows](CONSTANTS)
 
     def rows(self, execution: Execution, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:

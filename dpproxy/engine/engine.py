@@ -28,7 +28,7 @@ from dpproxy.algebra.request import (
     Prepared,
     ProbeRun,
     Request,
-    Select,
+    SelectStatement,
     ViewChange,
     ViewRead,
     complete,
@@ -58,7 +58,7 @@ from dpproxy.engine.replays import Execution
 from dpproxy.engine.sessions import Sessions
 from dpproxy.engine.view_statements import ViewContext, begin
 from dpproxy.engine.visible import catalogue_view, fitting
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import exact_notice, recorder
 from dpproxy.pgcatalog.catalogue import Catalogue
@@ -304,7 +304,7 @@ class Engine:
         except Refusal as refusal:
             with_statement(refusal, tree, partial(self._plans.check, caller, parameters, settings))
             raise
-        kinds, select = parameters.all_types(), Select(tree, mentions(tree))
+        kinds, select = parameters.all_types(), SelectStatement(tree, mentions(tree))
         columns = tuple(o.column for o in plan.outputs)
         prepared = Prepared(sql, kinds, columns, select, not plan.free, plan.deadline)
         if explain is not None:
@@ -331,7 +331,7 @@ class Engine:
         request = _timed(request)
         with self._cancellable(request.caller):
             match request.prepared.statement:
-                case Select():
+                case SelectStatement():
                     return self._query(request)
                 case CatalogueQuery() as query:
                     return self._describe(request, query)
@@ -410,7 +410,7 @@ class Engine:
     def _public(self, request: Request, plan: PublicPlan) -> Answer:
         caller, prepared = request.caller, request.prepared
         if plan.exact:
-            recorder(self.log, caller, prepared.sql, request.values)(Outcome.EXACT)
+            recorder(self.log, caller, prepared.sql, request.values)(AuditOutcome.EXACT)
         answer, is_exact = self._answers.public(plan, caller.session), bool(plan.exact)
         notices = (exact_notice(plan),) if is_exact else (routed_notice(plan.view),) if plan.view else ()
         still = partial(self._plans.check_readable, plan, request)
@@ -423,7 +423,7 @@ class Engine:
         if self._answered.get(request.text) is None:
             return None  # never answered before: no stored release can exist
         is_near = self._plans.is_current and self._ledger.is_near
-        if not isinstance(prepared.statement, Select) or not is_near:
+        if not isinstance(prepared.statement, SelectStatement) or not is_near:
             return None
         asked = request.text, prepared.types, tuple(request.settings.items())
         key = caller, asked, self._plans.state(caller, request.settings), self._ledger.moment()
@@ -441,10 +441,10 @@ class Engine:
                 return None
             case CatalogueQuery():
                 return self._of_sessions.get(_session_key(request))
-            case Select(tree, is_of_present=True) if tree is not None:
+            case SelectStatement(tree, is_of_present=True) if tree is not None:
                 row = row_of(tree, _timed(request).settings)
                 return None if row is None else Answer("SELECT 1", prepared.columns, (row,))
-            case Select() if self._plans.is_current:
+            case SelectStatement() if self._plans.is_current:
                 plan = self._plans.find_plan(request)
                 is_same = plan is not None and tuple(o.column for o in plan.outputs) == prepared.columns
                 rows = self._answers.kept(plan) if isinstance(plan, PublicPlan) and is_same else None
@@ -473,7 +473,7 @@ class Engine:
     def _explain(self, request: Request, statement: ExplainOne | ExplainSeveral) -> Answer:
         def prepared(text: str) -> Prepared:
             query = self._prepare(request.caller, text, (), request.settings)
-            if not isinstance(query.statement, Select) or query.parameters:
+            if not isinstance(query.statement, SelectStatement) or query.parameters:
                 raise Unsupported("EXPLAIN (PRIVACY) prices queries without parameters", position=0)
             return query
 

@@ -10,10 +10,10 @@ from dpproxy.accounting.limits import count, tightest
 from dpproxy.accounting.model import (
     NANO,
     Account,
+    AccountKind,
     Charge,
     Cost,
     Debit,
-    Kind,
     Reservation,
     format_delta,
     format_epsilon,
@@ -21,7 +21,7 @@ from dpproxy.accounting.model import (
 from dpproxy.accounting.sharing import Pool
 from dpproxy.accounting.windows import Standing
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Answer, Caller, Check, Notice, Part, Payer, Plan, Settings
+from dpproxy.algebra.plan import Answer, Caller, Notice, Part, Payer, Plan, PriorCheck, Settings
 from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
 from dpproxy.engine.sessions import EngineSession
@@ -140,7 +140,7 @@ def _free(plan: Plan) -> str | None:
     return f"The answer follows from what was released{whose} before, or from the policy."
 
 
-def contradiction_notice(check: Check, count: int) -> Notice:
+def contradiction_notice(check: PriorCheck, count: int) -> Notice:
     """The notice where ``count`` draws are too improbable under a prior."""
     of = "the draw contradicts" if check.groups == 1 else f"{count} of {check.groups} draws contradict"
     return Notice(
@@ -175,7 +175,7 @@ def _converted(standings: Sequence[Standing], plan: Plan) -> str:
     """The budget's spending so far as epsilon and delta, for a budget that is accounted in rho."""
     if not plan.payer.concentrated:
         return ""
-    budget = next(one for one in standings if one.debit.account.kind is Kind.BUDGET)
+    budget = next(one for one in standings if one.debit.account.kind is AccountKind.BUDGET)
     total = format_epsilon(as_epsilon(budget.spent, budget.debit))
     return f" The budget so far: epsilon {total} with delta {format_delta(plan.payer.budget_delta)}, by ZCDP."
 

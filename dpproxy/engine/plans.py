@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Drawn, Plan, PreparedTable, PublicPlan, Settings
-from dpproxy.algebra.request import EngineStatement, Prepared, Request, Select
+from dpproxy.algebra.request import EngineStatement, Prepared, Request, SelectStatement
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by
 from dpproxy.backends.duckdb.prepared import PreparedTables
@@ -111,7 +111,7 @@ class ShapeCache:
         if places is None:
             places = open_places(tree, found)
             self._places.put(found.shape, places)
-        known = replace(prepared, statement=Select())
+        known = replace(prepared, statement=SelectStatement())
         for turn in range(TRIES):
             make = partial(template, tree, found, places, plan, planner)
             key = _shape_key(found, places, state)
@@ -287,7 +287,7 @@ class Plans:
     def learn(self, prepared: Prepared, caller: Caller, settings: Settings, state: State, plan: Plan) -> None:
         """Remember the shape of a statement without parameters, so that the next of its shape need not be planned."""
         statement = prepared.statement
-        if not isinstance(statement, Select) or statement.tree is None or statement.is_of_present:
+        if not isinstance(statement, SelectStatement) or statement.tree is None or statement.is_of_present:
             return
         if settings["dp.target_error"]:
             return  # epsilon is solved for the target, and depends on stored releases
@@ -338,7 +338,7 @@ class Plans:
         self, bound: BoundStatement, statement: EngineStatement, context: Context, *, is_shaped: bool
     ) -> Plan | PublicPlan:
         """A new plan with the parameters' values in place; remembers its shape where ``is_shaped``."""
-        if not isinstance(statement, Select):
+        if not isinstance(statement, SelectStatement):
             raise TypeError("only queries have plans")
         tree = parse(bound.sql, self._database) if statement.tree is None else statement.tree
 

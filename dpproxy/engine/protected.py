@@ -15,7 +15,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.algebra.plan import Notice
 from dpproxy.anonymize import dp_cube
-from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
+from dpproxy.anonymize.model import WORDS, Anonymized, InvalidOption, Method, Table, Unachievable, ViewBuild
 from dpproxy.backends.source import Source
 from dpproxy.planner.access import Context
 from dpproxy.planner.protected import ViewQuery
@@ -69,7 +69,7 @@ class PlannedView:
     query: ViewQuery | CubeQuery
     method: Method | None
     """None for a cube, which has one of its own."""
-    build: Build
+    build: ViewBuild
     debits: tuple[Debit, ...]
     epoch: int
     """The data source's epoch before planning; the build is refused where it has changed since."""
@@ -306,7 +306,7 @@ class ProtectedViews:
             raise
 
 
-def _method(view: ProtectedView, query: ViewQuery | CubeQuery) -> tuple[Method | None, Build]:
+def _method(view: ProtectedView, query: ViewQuery | CubeQuery) -> tuple[Method | None, ViewBuild]:
     """The method of a view, with its guarantee and price. Raises ``InvalidOption``; reads no row."""
     if isinstance(query, CubeQuery):
         return None, dp_cube.check(query.request(own_options(view)), query.shape, query.figures)

@@ -13,14 +13,14 @@ from dpproxy.algebra.plan import Answer, Caller, Settings
 from dpproxy.algebra.request import Prepared, Request
 from dpproxy.config.configuration import Config
 from dpproxy.engine.engine import Engine
-from dpproxy.observe.audit_entry import Entry, Outcome
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome
 from dpproxy.observe.logs import JsonLines
 from dpproxy.observe.metrics import ADDRESS, Metrics, Spent
 from dpproxy.observe.records import entry_of
 from dpproxy.planner.explain import is_draft
 from dpproxy.values.errors import Internal, InvalidPassword, Refusal
 
-_OF_DRAFTS = frozenset({Outcome.EXPLAINED, Outcome.REFUSED})
+_OF_DRAFTS = frozenset({AuditOutcome.EXPLAINED, AuditOutcome.REFUSED})
 OPERATOR = Caller("dpproxy", frozenset({"admin"}), "metrics")
 
 
@@ -33,7 +33,7 @@ class Watcher(Protocol):
     def session_closed(self) -> None:
         """A session ends."""
 
-    def statement_ended(self, entry: Entry, seconds: float) -> None:
+    def statement_ended(self, entry: AuditEntry, seconds: float) -> None:
         """A statement has ended, ``seconds`` after it began."""
 
 
@@ -51,7 +51,7 @@ class RecordingEngine:
         """Record a failed login."""
         refusal = InvalidPassword(f"password authentication failed, from {address}")
         who = Caller(user, frozenset(), "")
-        self._note(time.monotonic(), entry_of(self._now(), who, Outcome.NO_LOGIN, "", refusal=refusal))
+        self._note(time.monotonic(), entry_of(self._now(), who, AuditOutcome.NO_LOGIN, "", refusal=refusal))
 
     def open(self, caller: Caller) -> None:
         """A session begins."""
@@ -79,7 +79,7 @@ class RecordingEngine:
         try:
             return self._engine.prepare(caller, sql, types, settings, only_at_hand=only_at_hand)
         except Refusal as refusal:
-            self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, refusal=refusal))
+            self._note(begun, entry_of(self._now(), caller, AuditOutcome.REFUSED, sql, refusal=refusal))
             raise
 
     def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
@@ -130,29 +130,29 @@ class RecordingEngine:
             except Exception as error:
                 # The text of an internal error is not recorded: it may quote a value of a row.
                 refusal = error if isinstance(error, Refusal) else Internal("internal error")
-                asked = request.caller, Outcome.REFUSED, request.prepared.sql, request.values
+                asked = request.caller, AuditOutcome.REFUSED, request.prepared.sql, request.values
                 entry = entry_of(self._now(), *asked, nano=charged.nano, refusal=refusal)
                 self._note(begun, entry)
                 raise
 
-    def _outcome(self, prepared: Prepared, answer: Answer) -> Outcome:
+    def _outcome(self, prepared: Prepared, answer: Answer) -> AuditOutcome:
         """What became of a statement that was answered."""
         kind = answer.tag.partition(" ")[0]
         if answer.is_exact:
-            return Outcome.EXACT
+            return AuditOutcome.EXACT
         if kind != "SELECT":
-            return Outcome.EXPLAINED if kind == "EXPLAIN" else Outcome.ADMINISTERED
+            return AuditOutcome.EXPLAINED if kind == "EXPLAIN" else AuditOutcome.ADMINISTERED
         if not prepared.charged:
-            return Outcome.FREE
-        return Outcome.ANSWERED if answer.nano else Outcome.REPLAYED
+            return AuditOutcome.FREE
+        return AuditOutcome.ANSWERED if answer.nano else AuditOutcome.REPLAYED
 
     def _now(self) -> int:
         return self._engine.log.now()
 
-    def _note(self, begun: float, entry: Entry) -> None:
+    def _note(self, begun: float, entry: AuditEntry) -> None:
         if entry.outcome in _OF_DRAFTS and is_draft(entry.statement):
             return
-        if entry.outcome is not Outcome.EXACT:  # the engine wrote that one before it read rows
+        if entry.outcome is not AuditOutcome.EXACT:  # the engine wrote that one before it read rows
             self._engine.log.note(entry)
         for watcher in self._watchers:
             watcher.statement_ended(entry, time.monotonic() - begun)

@@ -13,7 +13,7 @@ from dpproxy.backends.facts import Facts
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.protected import BuildOrder, PlannedView, ProtectedViews, at_offset
 from dpproxy.engine.sessions import EngineSession
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.planner.access import Context
 from dpproxy.policy.apply import apply
 from dpproxy.policy.apply_view import known_view
@@ -40,7 +40,7 @@ from dpproxy.views import listing, verify
 from dpproxy.views.manifest import newest
 from dpproxy.views.notices import built_notice, masked_notices
 
-Record = Callable[[Outcome], None]
+Record = Callable[[AuditOutcome], None]
 """Records an outcome in the audit log, durably."""
 ViewStatement = CreateView | RefreshView | DropView | VerifyViews | Show
 FILES = "policy files"
@@ -93,7 +93,7 @@ def run(
     """
     caller, sql = request.caller, request.prepared.sql
     tell, stop = session.notices.append, session.cancelled.is_set
-    charged = partial(record, Outcome.BUILDING)
+    charged = partial(record, AuditOutcome.BUILDING)
     match statement:
         case CreateView() | RefreshView():
             positions = positions_of(statement)
@@ -110,7 +110,7 @@ def run(
                 notices=changed(before, after, world.store.files, world.schema),
             )
         case VerifyViews():
-            return _verified(statement, caller, partial(record, Outcome.EXACT), world)
+            return _verified(statement, caller, partial(record, AuditOutcome.EXACT), world)
         case Show():
             return Answer("SHOW", listing.COLUMNS, _view_rows(world))
         case _:
@@ -210,7 +210,7 @@ def begin(
     for view in policy.views.values() if build else ():
         if (view.name, protected_view(view)) in begun:
             continue
-        charged = partial(record(Caller(FILES, frozenset(), ""), protected_view(view)), Outcome.BUILDING)
+        charged = partial(record(Caller(FILES, frozenset(), ""), protected_view(view)), AuditOutcome.BUILDING)
         session = f"view {view.name}"
         order = BuildOrder(
             FILES, session, lambda notice: progress(notice.message), lambda: False, {}, charged

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from dpproxy.algebra.plan import Caller, Settings
 from dpproxy.engine import relations
-from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgcatalog.view import CatalogueRelation, CatalogueView
 from dpproxy.planner.access import Context, Facts
 from dpproxy.planner.exactly import visible_columns
 from dpproxy.planner.query import view_columns
@@ -13,7 +13,7 @@ from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.units import unanswerable
 from dpproxy.policy.usable import usable
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import Check, Column, ForeignKey, Schema, UniqueKey
+from dpproxy.values.pgtypes import CheckConstraint, Column, ForeignKey, Schema, UniqueKey
 from dpproxy.views.materialized import Materialized
 
 Views = Mapping[str, tuple[Column, ...]]
@@ -63,41 +63,43 @@ def catalogue_view(
     tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
     exact = {g.table for g in policy.exact if g.role in caller.roles}
     found = [
-        Relation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
+        CatalogueRelation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
         if t.name in exact
         else _of_table(t, schema, policy)
         for t in tables
     ]
-    found += [Relation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)]
+    found += [
+        CatalogueRelation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)
+    ]
     found += [_built(v) for v in built.values() if _is_shown(v.view, policy, caller)]
     found = _with_keys(found, policy, schema)
-    own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
+    own = tuple(CatalogueRelation(name, columns, "v") for name, columns in relations.OWN.items())
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
     known = tuple(roles), tuple(found), settings, policy.version, own
     held = tuple(sorted(caller.roles))
     return CatalogueView(database, caller.user, *known, process=caller.process, caller_roles=held)
 
 
-def _built(view: Materialized) -> Relation:
+def _built(view: Materialized) -> CatalogueRelation:
     """A protected view, or a relation beside it, with its guarantee.
 
     The catalogue shows it as an ordinary view: most tools list views from information_schema, which has no materialized
     views.
     """
     columns = tuple(Column(c.name, c.type) for c in view.columns)
-    return Relation(view.name, columns, "v", view.guarantee)
+    return CatalogueRelation(view.name, columns, "v", view.guarantee)
 
 
-def _of_table(table: TablePolicy, schema: Schema, policy: Policy) -> Relation:
+def _of_table(table: TablePolicy, schema: Schema, policy: Policy) -> CatalogueRelation:
     columns = _columns(table, schema, policy)
     if table.unit is None:
-        return Relation(table.name, columns)
+        return CatalogueRelation(table.name, columns)
     domains = {name: column.domain for name, column in table.columns.items()}
     declared = tuple((c.name, d) for c in columns if (d := domains.get(c.name)) is not None)
-    return Relation(table.name, columns, comment=_comment(table.unit), declared=declared)
+    return CatalogueRelation(table.name, columns, comment=_comment(table.unit), declared=declared)
 
 
-def _with_keys(found: list[Relation], policy: Policy, schema: Schema) -> list[Relation]:
+def _with_keys(found: list[CatalogueRelation], policy: Policy, schema: Schema) -> list[CatalogueRelation]:
     """The relations in order of their names, with the keys whose columns are all visible."""
     seen = {relation.name: {column.name for column in relation.columns} for relation in found}
     keys: dict[str, dict[UniqueKey | ForeignKey, None]] = {name: {} for name in seen}
@@ -109,7 +111,7 @@ def _with_keys(found: list[Relation], policy: Policy, schema: Schema) -> list[Re
 
 
 def _declared(schema: Schema) -> Iterator[UniqueKey | ForeignKey]:
-    return (one for one in schema.constraints if not isinstance(one, Check))
+    return (one for one in schema.constraints if not isinstance(one, CheckConstraint))
 
 
 def _of_units(policy: Policy) -> Iterator[UniqueKey | ForeignKey]:

@@ -14,7 +14,7 @@ LONGEST = 2_000
 """The most characters of a statement with its parameters, and of a reason."""
 
 
-class Outcome(Enum):
+class AuditOutcome(Enum):
     """What became of a statement."""
 
     ANSWERED = "answered"
@@ -40,13 +40,13 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """What happened; ``at`` is in microseconds since 1970, ``nano`` the price in nano-epsilon."""
 
     at: int
     user: str
     roles: str
-    outcome: Outcome
+    outcome: AuditOutcome
     statement: str = field(repr=False)
     nano: int = 0
     sqlstate: str = ""
@@ -105,7 +105,7 @@ class Seal:
 
     key: bytes = field(repr=False)
 
-    def entry(self, previous: bytes, sequence: int, entry: Entry) -> bytes:
+    def entry(self, previous: bytes, sequence: int, entry: AuditEntry) -> bytes:
         """The mac of an entry that follows the one with mac ``previous``."""
         return self._mac(b"entry" + previous + encode(sequence) + entry.canonical())
 

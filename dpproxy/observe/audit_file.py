@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpproxy.observe.audit_entry import Entry, Outcome, Seal
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, Seal
 from dpproxy.values.errors import StartupError
 
 FILE = "audit.sqlite"
@@ -37,7 +37,7 @@ CREATE TRIGGER IF NOT EXISTS entry_no_update BEFORE UPDATE ON entry
 BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 """
 _COLUMNS = "sequence, at, user, roles, outcome, statement, nano, sqlstate, reason, mac"
-Row = tuple[int, Entry]
+Row = tuple[int, AuditEntry]
 
 
 class AlteredLog(Exception):
@@ -72,7 +72,7 @@ class AuditFile:
         except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: what SQLite says of it is no text
             raise StartupError(f"audit log {self._path}: cannot be read or written") from error
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[AuditEntry]) -> None:
         """Append entries, durably."""
         with self._transaction() as connection:
             sequence, mac = self._mark(connection, "last")
@@ -109,7 +109,9 @@ class AuditFile:
             ).fetchall()
         return [(row[0], _entry(row)) for row in rows]
 
-    def of_user(self, user: str, since: int, outcomes: Sequence[Outcome], limit: int) -> list[Entry]:
+    def of_user(
+        self, user: str, since: int, outcomes: Sequence[AuditOutcome], limit: int
+    ) -> list[AuditEntry]:
         """The latest entries of a user with these outcomes, since a time in microseconds, the latest first."""
         marks = ", ".join("?" * len(outcomes))
         with self._transaction("DEFERRED") as connection:
@@ -201,20 +203,20 @@ def _make(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX IF NOT EXISTS entry_of_user ON entry (user, sequence)")
 
 
-def _values(entry: Entry) -> tuple[object, ...]:
+def _values(entry: AuditEntry) -> tuple[object, ...]:
     return (
         entry.at, entry.user, entry.roles, entry.outcome.value, entry.statement, entry.nano, entry.sqlstate,
         entry.reason,
     )  # fmt: skip
 
 
-def _entry(row: Sequence[object]) -> Entry:
+def _entry(row: Sequence[object]) -> AuditEntry:
     _, at, user, roles, outcome, statement, nano, sqlstate, reason, _ = row
-    return Entry(
+    return AuditEntry(
         int(str(at)),
         str(user),
         str(roles),
-        Outcome(outcome),
+        AuditOutcome(outcome),
         str(statement),
         int(str(nano)),
         str(sqlstate),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from dpproxy.observe.audit_entry import Entry, Outcome, seal
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, seal
 from dpproxy.observe.audit_file import AlteredLog, AuditFile, Row
 from dpproxy.values.errors import LedgerUnavailable
 
@@ -25,7 +25,7 @@ DAY: Final = 86_400 * 10**6
 _LOG: Final = logging.getLogger(__name__)
 
 T = TypeVar("T")
-_Waiting = tuple[Entry | None, Future[None] | None]
+_Waiting = tuple[AuditEntry | None, Future[None] | None]
 """An entry to be written, and a future for a caller who waits for it."""
 
 
@@ -71,7 +71,7 @@ class AuditLog:
         """Microseconds since 1970."""
         return self._clock() // 1000
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: AuditEntry) -> None:
         """Append an entry, durably. Raises ``LedgerUnavailable``, after which nothing may be answered."""
         done: Future[None] = Future()
         self._put(entry, done)
@@ -80,7 +80,7 @@ class AuditLog:
         except (sqlite3.Error, OSError, AlteredLog) as error:
             raise LedgerUnavailable("the audit log cannot be written: nothing is answered exactly") from error
 
-    def note(self, entry: Entry) -> None:
+    def note(self, entry: AuditEntry) -> None:
         """Append an entry soon; returns at once."""
         self._put(entry, None)
 
@@ -88,7 +88,9 @@ class AuditLog:
         """The latest entries, or those before a number, the latest first. Raises ``LedgerUnavailable``."""
         return self._read(lambda: self._file.last(limit, before))
 
-    def of_user(self, user: str, since: int, outcomes: Sequence[Outcome], limit: int) -> list[Entry]:
+    def of_user(
+        self, user: str, since: int, outcomes: Sequence[AuditOutcome], limit: int
+    ) -> list[AuditEntry]:
         """The latest entries of a user from a time on, in microseconds. Raises ``LedgerUnavailable``."""
         return self._read(lambda: self._file.of_user(user, since, outcomes, limit))
 
@@ -122,7 +124,7 @@ class AuditLog:
         except (sqlite3.Error, OSError) as error:
             raise LedgerUnavailable("the audit log cannot be read") from error
 
-    def _put(self, entry: Entry | None, done: Future[None] | None) -> None:
+    def _put(self, entry: AuditEntry | None, done: Future[None] | None) -> None:
         with self._wake:
             if self._closed and done is not None:
                 raise LedgerUnavailable("the audit log is closed")
@@ -176,4 +178,4 @@ class AuditLog:
                 self._file.drop_before(self.now() - self._keep_days * DAY)
 
 
-_NOTHING = Entry(0, "", "", Outcome.LOST, "")
+_NOTHING = AuditEntry(0, "", "", AuditOutcome.LOST, "")

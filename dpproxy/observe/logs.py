@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from dpproxy.accounting.model import format_epsilon
-from dpproxy.observe.audit_entry import Entry
+from dpproxy.observe.audit_entry import AuditEntry
 from dpproxy.values.errors import StartupError
 
 
@@ -50,7 +50,7 @@ class Lines:
     def session_closed(self) -> None:
         """A session ends."""
 
-    def statement_ended(self, entry: Entry, seconds: float) -> None:
+    def statement_ended(self, entry: AuditEntry, seconds: float) -> None:
         """A statement ended; ``seconds`` is how long it took."""
         self._log.info(
             "statement",

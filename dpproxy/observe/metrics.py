@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from dpproxy.observe.audit_entry import Entry
+from dpproxy.observe.audit_entry import AuditEntry
 from dpproxy.values.errors import Refusal, StartupError
 
 ADDRESS = "127.0.0.1"
@@ -112,7 +112,7 @@ class Figures:
         """A session ends."""
         self._open.dec()
 
-    def statement_ended(self, entry: Entry, seconds: float) -> None:
+    def statement_ended(self, entry: AuditEntry, seconds: float) -> None:
         """A statement ended; ``seconds`` is how long it took."""
         self._statements.labels(self._database, entry.outcome.value, entry.sqlstate).inc()
         self._seconds.observe(seconds)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from dpproxy.accounting import tally
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.plan import Caller, Notice, PublicPlan
-from dpproxy.observe.audit_entry import Entry, Outcome, reason, statement_text
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, reason, statement_text
 from dpproxy.observe.audit_file import Row
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.values.errors import Refusal
@@ -30,22 +30,22 @@ COLUMNS = (
 """What SHOW PRIVACY AUDIT lists of each entry, the latest first."""
 OWN_COLUMNS = tuple(one for one in COLUMNS if one.name in ("at", "outcome", "epsilon", "statement"))
 """What SHOW PRIVACY HISTORY lists: without numbers, whose gaps would tell of statements of others."""
-OWN_OUTCOMES = Outcome.ANSWERED, Outcome.REPLAYED, Outcome.FREE, Outcome.EXACT
+OWN_OUTCOMES = AuditOutcome.ANSWERED, AuditOutcome.REPLAYED, AuditOutcome.FREE, AuditOutcome.EXACT
 
 
 def entry_of(
     at: int,
     caller: Caller,
-    outcome: Outcome,
+    outcome: AuditOutcome,
     sql: str,
     values: Sequence[object] = (),
     *,
     nano: int = 0,
     refusal: Refusal | None = None,
-) -> Entry:
+) -> AuditEntry:
     """The entry for a statement, ``at`` in microseconds: the caller's own words, and no value of a row."""
     state, why = ("", "") if refusal is None else (refusal.sqlstate, reason(refusal))
-    return Entry(
+    return AuditEntry(
         at,
         caller.user,
         " ".join(sorted(caller.roles)),
@@ -59,13 +59,13 @@ def entry_of(
 
 def recorder(
     log: AuditLog, caller: Caller, sql: str, values: Sequence[object] = ()
-) -> Callable[[Outcome], None]:
+) -> Callable[[AuditOutcome], None]:
     """A callback that records, durably, what is about to be read, with what was charged for it by then.
 
     A charge that it has recorded is not recorded again at the statement's end. Raises ``LedgerUnavailable``.
     """
 
-    def record(outcome: Outcome) -> None:
+    def record(outcome: AuditOutcome) -> None:
         log.write(entry_of(log.now(), caller, outcome, sql, values, nano=tally.take()))
 
     return record
@@ -98,12 +98,12 @@ def audit_rows(rows: Sequence[Row]) -> list[tuple[object, ...]]:
     ]
 
 
-def own_rows(entries: Sequence[Entry]) -> list[tuple[object, ...]]:
+def own_rows(entries: Sequence[AuditEntry]) -> list[tuple[object, ...]]:
     """Entries as rows of ``OWN_COLUMNS``."""
     return [
         (_moment(one), one.outcome.value, Decimal(format_epsilon(one.nano)), one.statement) for one in entries
     ]
 
 
-def _moment(entry: Entry) -> str:
+def _moment(entry: AuditEntry) -> str:
     return datetime.fromtimestamp(entry.at / 10**6, UTC).isoformat(timespec="milliseconds")

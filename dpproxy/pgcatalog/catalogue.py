@@ -12,7 +12,7 @@ from dpproxy.pgcatalog.compiler import parameters, results, scopes
 from dpproxy.pgcatalog.compiler.column_types import ResultType, of_column
 from dpproxy.pgcatalog.compiler.moments import engine_zone
 from dpproxy.pgcatalog.compiler.rewrite import SESSION, Rewritten, rewrite
-from dpproxy.pgcatalog.database import Database, Fresh, ResultColumns, check_size
+from dpproxy.pgcatalog.database import CatalogueDatabase, Fresh, ResultColumns, check_size
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.errors import ShuttingDown
@@ -30,7 +30,7 @@ class Catalogue:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._databases: OrderedDict[tuple[object, ...], Database] = OrderedDict()
+        self._databases: OrderedDict[tuple[object, ...], CatalogueDatabase] = OrderedDict()
         self._closed = False
 
     def covers(self, tree: exp.Expr) -> bool:
@@ -99,7 +99,7 @@ class Catalogue:
         for database in databases:
             database.close()
 
-    def _database(self, view: CatalogueView) -> Database:
+    def _database(self, view: CatalogueView) -> CatalogueDatabase:
         with self._lock:
             if self._closed:
                 raise ShuttingDown("the server is shutting down")
@@ -107,7 +107,7 @@ class Catalogue:
             key = view.key, zone
             found = self._databases.get(key)
             if found is None or found.broken:
-                found = self._databases[key] = Database(view, zone)
+                found = self._databases[key] = CatalogueDatabase(view, zone)
                 if len(self._databases) > MAX_DATABASES:
                     # Not closed here: a statement of another thread may run in it; it ends with its last cursor.
                     self._databases.popitem(last=False)

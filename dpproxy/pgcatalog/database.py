@@ -16,7 +16,7 @@ from dpproxy.pgcatalog.compiler import macros, numbers, objects
 from dpproxy.pgcatalog.compiler.calls import MAX_SERIES, SERIES_ERROR
 from dpproxy.pgcatalog.compiler.rewrite import SCHEMAS, Rewritten, fresh_name
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
-from dpproxy.pgcatalog.table import Table
+from dpproxy.pgcatalog.table import CatalogueTable
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.errors import (
     Cancelled,
@@ -60,7 +60,7 @@ ResultColumns = list[tuple[str, str]]
 """Names and DuckDB types of result columns."""
 
 
-class Database:
+class CatalogueDatabase:
     """The catalogue of one view.
 
     Its methods may be called from any thread: each statement has its own cursor.
@@ -209,21 +209,21 @@ def _watch(cursor: duckdb.DuckDBPyConnection, cancelled: Callable[[], bool], end
                 cursor.interrupt()
 
 
-def _table(key: tuple[str, str]) -> Table:
+def _table(key: tuple[str, str]) -> CatalogueTable:
     schema, name = key
     return INTERNAL[name] if schema == "internal" else TABLES[key]
 
 
-def _target(table: Table) -> str:
+def _target(table: CatalogueTable) -> str:
     return f'{SCHEMAS[table.schema]}."{table.name}"'
 
 
-def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+def _create(connection: duckdb.DuckDBPyConnection, table: CatalogueTable) -> None:
     columns = ", ".join(f'"{name}" {kind}' for name, kind in table.columns.items())
     connection.execute(f"CREATE TABLE IF NOT EXISTS {_target(table)} ({columns})")
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: Table, view: CatalogueView) -> None:
+def _insert(connection: duckdb.DuckDBPyConnection, table: CatalogueTable, view: CatalogueView) -> None:
     rows = list(table.rows(view))
     if rows:
         marks = ", ".join("?" * len(table.columns))

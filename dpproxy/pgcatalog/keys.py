@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.names import quoted_name
-from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgcatalog.view import CatalogueRelation, CatalogueView
 from dpproxy.values.pgtypes import ForeignKey, UniqueKey
 
 LONGEST = 63
@@ -17,7 +17,7 @@ LONGEST = 63
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KeyConstraint:
     """One constraint; ``kind`` is pg_constraint.contype: p, u or f.
 
     ``target`` and ``referenced`` are the other table of a foreign key and the places of its columns; ``index`` is the
@@ -25,11 +25,11 @@ class Key:
     """
 
     schema: str
-    table: Relation
+    table: CatalogueRelation
     name: str
     kind: str
     columns: tuple[int, ...]
-    target: Relation | None
+    target: CatalogueRelation | None
     referenced: tuple[int, ...]
     index: str
 
@@ -71,7 +71,7 @@ def _column_list(names: Sequence[str]) -> str:
     return ", ".join(quoted_name(name) for name in names)
 
 
-def keys(view: CatalogueView) -> Iterator[Key]:
+def keys(view: CatalogueView) -> Iterator[KeyConstraint]:
     """The keys of all relations, those that others refer to first."""
     taken = {relation.name for relation in view.relations}
     unique: dict[tuple[str, frozenset[str]], str] = {}
@@ -96,28 +96,32 @@ def with_triggers(view: CatalogueView) -> set[str]:
     return {end.name for pair in ends if pair[1] is not None for end in pair if end is not None}
 
 
-def of_tables(view: CatalogueView) -> Iterator[Key]:
+def of_tables(view: CatalogueView) -> Iterator[KeyConstraint]:
     """The keys with an index of their own."""
     return (key for key in keys(view) if key.kind != "f")
 
 
-def _unique(relation: Relation, key: UniqueKey, taken: set[str]) -> Key:
+def _unique(relation: CatalogueRelation, key: UniqueKey, taken: set[str]) -> KeyConstraint:
     columns = "" if key.primary else "_".join(key.columns)
     name = _free(relation.name, columns, "pkey" if key.primary else "key", taken)
     kind = "p" if key.primary else "u"
-    return Key("public", relation, name, kind, _places(relation, key.columns), None, (), name)
+    return KeyConstraint("public", relation, name, kind, _places(relation, key.columns), None, (), name)
 
 
 def _foreign(
-    relation: Relation, key: ForeignKey, others: Mapping[str, Relation], index: str, taken: set[str]
-) -> Key:
+    relation: CatalogueRelation,
+    key: ForeignKey,
+    others: Mapping[str, CatalogueRelation],
+    index: str,
+    taken: set[str],
+) -> KeyConstraint:
     target = others[key.target]
     name = _free(relation.name, "_".join(key.columns), "fkey", taken)
     places = _places(relation, key.columns), target, _places(target, key.referenced)
-    return Key("public", relation, name, "f", *places, index)
+    return KeyConstraint("public", relation, name, "f", *places, index)
 
 
-def _places(relation: Relation, columns: Sequence[str]) -> tuple[int, ...]:
+def _places(relation: CatalogueRelation, columns: Sequence[str]) -> tuple[int, ...]:
     names = [column.name for column in relation.columns]
     return tuple(names.index(name) + 1 for name in columns)
 

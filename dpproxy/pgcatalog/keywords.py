@@ -3,9 +3,9 @@
 from functools import cache
 
 from dpproxy.pgcatalog.fact_files import facts
-from dpproxy.pgcatalog.table import Table, columns
+from dpproxy.pgcatalog.table import CatalogueTable, columns
 
-KEYWORDS = Table(
+KEYWORDS = CatalogueTable(
     "internal",
     "pg_get_keywords",
     0,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keywords import is_reserved
-from dpproxy.pgcatalog.table import Row, Table, columns
+from dpproxy.pgcatalog.table import CatalogueTable, Row, columns
 from dpproxy.pgcatalog.tables.functions import functions
 from dpproxy.pgcatalog.tables.roles import role_oids
 from dpproxy.pgcatalog.tables.types import built_in
@@ -42,7 +42,7 @@ def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
         yield _name_row(oid, form, shown=form == shown)
 
 
-def class_names(listed: Table) -> Table:
+def class_names(listed: CatalogueTable) -> CatalogueTable:
     """``regclass``: the relations of pg_class."""
 
     def rows(view: CatalogueView) -> Iterator[Row]:
@@ -50,7 +50,7 @@ def class_names(listed: Table) -> Table:
             oid, namespace = int(str(row["oid"])), int(str(row["relnamespace"]))
             yield from _forms(_SCHEMA_NAMES[namespace], str(row["relname"]), oid)
 
-    return Table("internal", "class_names", 0, _COLUMNS, rows)
+    return CatalogueTable("internal", "class_names", 0, _COLUMNS, rows)
 
 
 def _type_rows(view: CatalogueView) -> Iterator[Row]:
@@ -82,7 +82,7 @@ def _spoken(name: str) -> Iterator[str]:
     yield from (f"{form}[]" for form in (name[1:], f"pg_catalog.{name[1:]}", *_SPOKEN.get(name[1:], ())))
 
 
-TYPE_NAMES = Table("internal", "type_names", 0, _COLUMNS, _type_rows)
+TYPE_NAMES = CatalogueTable("internal", "type_names", 0, _COLUMNS, _type_rows)
 """``regtype``."""
 
 
@@ -129,11 +129,11 @@ def _signature_rows(_view: CatalogueView) -> Iterator[Row]:
     yield _name_row(0, "-", shown=True)
 
 
-FUNCTION_NAMES = Table("internal", "function_names", 0, _COLUMNS, _function_rows)
+FUNCTION_NAMES = CatalogueTable("internal", "function_names", 0, _COLUMNS, _function_rows)
 """``regproc``."""
-FUNCTION_SIGNATURES = Table("internal", "function_signatures", 0, _COLUMNS, _signature_rows)
+FUNCTION_SIGNATURES = CatalogueTable("internal", "function_signatures", 0, _COLUMNS, _signature_rows)
 """``regprocedure``."""
-ROLE_NAMES = Table("internal", "role_names", 0, _COLUMNS, _role_rows)
+ROLE_NAMES = CatalogueTable("internal", "role_names", 0, _COLUMNS, _role_rows)
 """``regrole``, pg_get_userbyid."""
-SCHEMA_NAMES = Table("internal", "schema_names", 0, _COLUMNS, _schema_rows)
+SCHEMA_NAMES = CatalogueTable("internal", "schema_names", 0, _COLUMNS, _schema_rows)
 """``regnamespace``."""

@@ -12,7 +12,7 @@ from dpproxy.pgcatalog.names import (
     TYPE_NAMES,
     class_names,
 )
-from dpproxy.pgcatalog.table import Table, relations, table
+from dpproxy.pgcatalog.table import CatalogueTable, relations, table
 from dpproxy.pgcatalog.tables import (
     classes,
     constraints,
@@ -25,7 +25,7 @@ from dpproxy.pgcatalog.tables import (
 )
 from dpproxy.pgcatalog.tables.classes import pg_class
 
-_ANSWERED: tuple[Table, ...] = (
+_ANSWERED: tuple[CatalogueTable, ...] = (
     *classes.TABLES,
     *constraints.TABLES,
     *dependencies.TABLES,
@@ -40,11 +40,11 @@ _FACTS = ("pg_am", "pg_collation", "pg_opclass", "pg_tablespace")
 """Relations whose rows are all facts of PostgreSQL."""
 
 
-def _of_facts(name: str) -> Table:
+def _of_facts(name: str) -> CatalogueTable:
     return table("pg_catalog", name, lambda _view: facts(name))
 
 
-def _others() -> Iterator[Table]:
+def _others() -> Iterator[CatalogueTable]:
     """All relations but pg_class; those without a module are empty, since the proxy has no such objects."""
     answered = {(each.schema, each.name): each for each in (*_ANSWERED, *map(_of_facts, _FACTS))}
     for key in relations():
@@ -55,10 +55,12 @@ def _others() -> Iterator[Table]:
 _OTHERS = tuple(_others())
 _PG_CLASS = pg_class(_OTHERS)
 
-TABLES: dict[tuple[str, str], Table] = {(each.schema, each.name): each for each in (_PG_CLASS, *_OTHERS)}
+TABLES: dict[tuple[str, str], CatalogueTable] = {
+    (each.schema, each.name): each for each in (_PG_CLASS, *_OTHERS)
+}
 """By schema and name."""
 
-INTERNAL: dict[str, Table] = {
+INTERNAL: dict[str, CatalogueTable] = {
     each.name: each
     for each in (
         class_names(_PG_CLASS),

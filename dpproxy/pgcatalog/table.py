@@ -36,7 +36,7 @@ _TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET)}
 
 
 @dataclass(frozen=True)
-class Table:
+class CatalogueTable:
     """A catalogue relation; ``kinds`` maps column names to type names."""
 
     schema: str
@@ -109,7 +109,7 @@ def no_rows(_view: CatalogueView) -> Iterable[Row]:
     return ()
 
 
-def table(schema: str, name: str, rows: Rows = no_rows) -> Table:
+def table(schema: str, name: str, rows: Rows = no_rows) -> CatalogueTable:
     """A relation of PostgreSQL's."""
     fact = relations()[schema, name]
-    return Table(schema, name, fact.oid, fact.columns, rows, fact.kind)
+    return CatalogueTable(schema, name, fact.oid, fact.columns, rows, fact.kind)

@@ -11,7 +11,7 @@ OWNER = "admin"
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class CatalogueRelation:
     """A relation this caller may see; ``kind`` is pg_class.relkind: r table, v view, protected or not."""
 
     name: str
@@ -48,10 +48,10 @@ class CatalogueView:
     database: str
     user: str
     roles: tuple[str, ...]
-    relations: tuple[Relation, ...]
+    relations: tuple[CatalogueRelation, ...]
     settings: Mapping[str, str]
     version: int
-    own: tuple[Relation, ...] = field(default=())
+    own: tuple[CatalogueRelation, ...] = field(default=())
     databases: tuple[str, ...] = ()
     role_defaults: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     process: int = 0
@@ -63,7 +63,7 @@ class CatalogueView:
         who = self.database, self.user, self.roles, self.caller_roles, self.role_defaults
         return *who, self.relations, self.version, self.own
 
-    def with_schemas(self) -> Iterator[tuple[str, Relation]]:
+    def with_schemas(self) -> Iterator[tuple[str, CatalogueRelation]]:
         """All relations, each with its schema."""
         yield from (("public", relation) for relation in self.relations)
         yield from (("dp", relation) for relation in self.own)

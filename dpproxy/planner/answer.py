@@ -25,7 +25,7 @@ from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import calls_in, distance, interval
 from dpproxy.planner.release.scope import ReleasedScope
-from dpproxy.planner.select_list import Item, items
+from dpproxy.planner.select_list import SelectItem, items
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
 
@@ -36,7 +36,7 @@ UNBOUNDED = duck.cast(nodes.Null(), "DOUBLE")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerQuery:
     """A SELECT over released relations: columns ``c0...``, then what it is ordered by."""
 
     columns: tuple[OpenColumn, ...]
@@ -49,7 +49,7 @@ class Answer:
 
 def answer(
     select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool, top: bool = False
-) -> Answer:
+) -> AnswerQuery:
     """Compile SELECT list, HAVING and ORDER BY over released values; with ``more`` where it is ``top``."""
     listed = items(select)
     having = select.args.get("having")
@@ -80,7 +80,7 @@ def answer(
         else:
             columns[index] = replace(columns[index], accuracy=_passed_on(accuracy, chosen=is_chosen))
     more = more if top else _More(len(values))
-    return Answer(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
+    return AnswerQuery(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
 
 Q = TypeVar("Q", nodes.Select, nodes.Combined)
@@ -101,7 +101,7 @@ def _literal(value: Typed) -> Typed | None:
     return value if value.type is UNKNOWN and value.parameter is None else None
 
 
-def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> OpenColumn:
+def _column(index: int, item: SelectItem, value: Typed, scope: ReleasedScope, *, clamp: bool) -> OpenColumn:
     call = scope.calls.get(item.node.unnest())
     is_held = clamp and call is not None and isinstance(call.aggregate, Count)
     floor = 0 if is_held else None
@@ -122,7 +122,7 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
     return OpenColumn(item.name, held, floor, error, ceiling=ceiling)
 
 
-def is_selected(select: exp.Select, listed: Sequence[Item], calls: Mapping[exp.Expr, object]) -> bool:
+def is_selected(select: exp.Select, listed: Sequence[SelectItem], calls: Mapping[exp.Expr, object]) -> bool:
     """Whether released values decide which rows are shown: in HAVING, or in the order of a LIMIT."""
     having = select.args.get("having")
     if having is not None and calls_in(having, calls):
@@ -133,7 +133,7 @@ def is_selected(select: exp.Select, listed: Sequence[Item], calls: Mapping[exp.E
     return any(calls_in(_ordered(e.this, listed), calls) for e in (order.expressions if order else ()))
 
 
-def _ordered(node: exp.Expr, listed: Sequence[Item]) -> exp.Expr:
+def _ordered(node: exp.Expr, listed: Sequence[SelectItem]) -> exp.Expr:
     """What an entry of ORDER BY stands for."""
     if isinstance(node, exp.Literal) and not node.is_string:
         return listed[ordinal(node, len(listed), "ORDER BY")].node
@@ -141,7 +141,7 @@ def _ordered(node: exp.Expr, listed: Sequence[Item]) -> exp.Expr:
     return named[0] if named else node
 
 
-def _simultaneous(select: exp.Select, listed: Sequence[Item], scope: ReleasedScope) -> ReleasedScope:
+def _simultaneous(select: exp.Select, listed: Sequence[SelectItem], scope: ReleasedScope) -> ReleasedScope:
     """The scope; where released values decide which rows are shown, with intervals that hold for all rows at once.
 
     By the union bound over the rows that could be shown and their noisy columns.
@@ -151,13 +151,13 @@ def _simultaneous(select: exp.Select, listed: Sequence[Item], scope: ReleasedSco
     return _together(listed, scope)
 
 
-def _together(listed: Sequence[Item], scope: ReleasedScope) -> ReleasedScope:
+def _together(listed: Sequence[SelectItem], scope: ReleasedScope) -> ReleasedScope:
     """The scope with intervals that hold for all rows at once."""
     return replace(scope, confidence=together(scope.confidence, listed, scope.calls, scope.groups))
 
 
 def together(
-    confidence: Fraction, listed: Sequence[Item], calls: Mapping[exp.Expr, object], groups: int
+    confidence: Fraction, listed: Sequence[SelectItem], calls: Mapping[exp.Expr, object], groups: int
 ) -> Fraction:
     """The confidence of each interval with which all of all rows hold at once."""
     columns = sum(1 for item in listed if calls_in(item.node, calls))
@@ -221,7 +221,7 @@ def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | N
 
 
 def _add_interval(
-    place: int, item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]
+    place: int, item: SelectItem, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]
 ) -> None:
     node = item.node.unnest()
     if type(node) is exp.Dot or not calls_in(node, scope.calls):
@@ -257,7 +257,7 @@ def _outwards(end: nodes.Expr, scale: int | None, direction: str) -> nodes.Expr:
 
 
 def ordering(
-    select: exp.Select, listed: Sequence[Item], values: Sequence[Typed], scope: Scope
+    select: exp.Select, listed: Sequence[SelectItem], values: Sequence[Typed], scope: Scope
 ) -> list[nodes.Ordered]:
     """ORDER BY as PostgreSQL reads it: ordinals, names of the SELECT list, expressions."""
     order = select.args.get("order")
@@ -272,7 +272,9 @@ def ordering(
     return result
 
 
-def _order_key(node: exp.Expr, listed: Sequence[Item], values: Sequence[Typed], scope: Scope) -> nodes.Expr:
+def _order_key(
+    node: exp.Expr, listed: Sequence[SelectItem], values: Sequence[Typed], scope: Scope
+) -> nodes.Expr:
     if isinstance(node, exp.Literal) and not node.is_string:
         return values[ordinal(node, len(listed), "ORDER BY")].sql
     if type(node) is exp.Column and not node.table:

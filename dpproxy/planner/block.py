@@ -15,12 +15,12 @@ from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Fitted, Part, Summed
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key
+from dpproxy.analysis.keys import GroupKey
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
-from dpproxy.planner.answer import Answer, answer, is_selected, limits, row_number, together
+from dpproxy.planner.answer import AnswerQuery, answer, is_selected, limits, row_number, together
 from dpproxy.planner.keys.discovery import Chosen, choose, selecting
 from dpproxy.planner.keys.empty_groups import hiding, is_there, threshold, with_rows
 from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
@@ -34,17 +34,17 @@ from dpproxy.planner.release.allocation import Allocation, TooLittle, allocate
 from dpproxy.planner.release.exact import exact_sql, measured
 from dpproxy.planner.release.label import label, unit_words
 from dpproxy.planner.release.mechanisms import noise_delta
-from dpproxy.planner.release.order_statistics import Draws, bounded
+from dpproxy.planner.release.order_statistics import OrderStatisticDraws, bounded
 from dpproxy.planner.release.posteriors import posteriors, under, watch
 from dpproxy.planner.release.priors import prior_nodes, statistical
-from dpproxy.planner.release.scope import Call, ReleasedScope
+from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.release.stage import release_sql
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.rows.blocks import blocks_of
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.cuts import note_cuts
 from dpproxy.planner.rows.padding import check_padded
-from dpproxy.planner.rows.relation import Rows, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.planner.rows.sources import Env
 from dpproxy.planner.select_list import is_star, items
 from dpproxy.planner.unique import of_groups
@@ -60,7 +60,7 @@ MOST_DRAWS = 500_000
 """Released values of one statement: they are drawn, stored and shown."""
 
 
-def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top: bool) -> Open:
+def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, *, top: bool) -> Open:
     """The released relation of a SELECT over rows. Raises a ``Refusal``; nothing is read or spent.
 
     ``top`` where its columns are what is shown: ``dp.intervals`` adds some there.
@@ -137,7 +137,7 @@ class _Branch:
     """One grouping set."""
 
     query: nodes.Select
-    answer: Answer
+    answer: AnswerQuery
     tie: nodes.Expr
     scope: ReleasedScope
 
@@ -146,7 +146,7 @@ class _Branch:
 class _Block:
     """What the grouping sets of one SELECT share."""
 
-    rows: Rows
+    rows: JoinedRows
     select: exp.Select
     planning: Planning
     aggregates: Mapping[exp.Expr, Aggregate]
@@ -234,7 +234,7 @@ class _Block:
 
     def _release(
         self, keys: Keys, aggregates: Mapping[exp.Expr, Aggregate]
-    ) -> tuple[dict[exp.Expr, Call], list[int]]:
+    ) -> tuple[dict[exp.Expr, AggregateCall], list[int]]:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
         about = label([*aggregates, *self.refined], keys, self.rows, self.planning)
         self.planning.describe(about, unit_words(self.rows, self.planning))
@@ -259,9 +259,9 @@ class _Block:
                 indexes = [measures.index(m) for m in aggregate.measures]
                 columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
                 noise = _noise(allocation, indexes, self.rows.most, self.planning.summed(number))
-                calls[node] = Call(under(noise, aggregate), columns, noise)
+                calls[node] = AggregateCall(under(noise, aggregate), columns, noise)
             watch(calls, number, keys, self.rows, self.planning)
-        draws = Draws(
+        draws = OrderStatisticDraws(
             keys, self.rows, self.planning, self.select, self._confidence(keys, aggregates), self._add
         )
         within = bounded(
@@ -274,7 +274,7 @@ class _Block:
             part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
             number = self._add(part)
             numbers += [number] if number not in numbers else []
-            calls[node] = Call(found, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
+            calls[node] = AggregateCall(found, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
         return calls, numbers
 
     def _confidence(self, keys: Keys, calls: Mapping[exp.Expr, Aggregate]) -> Fraction:
@@ -337,7 +337,7 @@ class _Block:
         return part if chosen is None else selecting(part, keys.listed, chosen, allocation)
 
 
-def _key_column(index: int, key: Key, relation: int) -> Typed:
+def _key_column(index: int, key: GroupKey, relation: int) -> Typed:
     held: nodes.Expr = duck.column(f"k{index}", f"r{relation}")
     if key.in_utc:
         held = duck.call("timezone", nodes.Text("UTC"), held)
@@ -412,13 +412,13 @@ def _arm(place: int, branch: _Branch) -> nodes.Select:
     return replace(branch.query, items=(*branch.query.items, *shown))
 
 
-def _refuse_stars(select: exp.Select, rows: Rows) -> None:
+def _refuse_stars(select: exp.Select, rows: JoinedRows) -> None:
     for item in select.expressions:
         if is_star(item):
             raise _not_shown(select, rows, position(item))
 
 
-def _not_shown(select: exp.Select, rows: Rows, at: int | None) -> NotGranted:
+def _not_shown(select: exp.Select, rows: JoinedRows, at: int | None) -> NotGranted:
     return NotGranted(
         "rows of a protected table are not shown",
         hint=asked_again("count(*)", select, rows.scans[0].table),
@@ -426,7 +426,7 @@ def _not_shown(select: exp.Select, rows: Rows, at: int | None) -> NotGranted:
     )
 
 
-def _aggregates(called: list[exp.Expr], rows: Rows, planning: Planning) -> dict[exp.Expr, Aggregate]:
+def _aggregates(called: list[exp.Expr], rows: JoinedRows, planning: Planning) -> dict[exp.Expr, Aggregate]:
     if len(called) > MOST_AGGREGATES:
         raise TooComplex(f"the statement has more than {MOST_AGGREGATES} different aggregates")
     averaged = averaged_arguments(called)

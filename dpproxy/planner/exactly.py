@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpproxy.algebra.plan import Plan, PublicPlan
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
@@ -20,7 +20,7 @@ from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted
 from dpproxy.values.pgtypes import Column
 
-Record = Callable[[Outcome], None]
+Record = Callable[[AuditOutcome], None]
 """Puts on record what is about to be read; on the disk when it returns. Raises a ``Refusal``."""
 
 
@@ -36,7 +36,7 @@ def plan_for(tree: exp.Expr, context: Context, parameters: Parameters, record: R
     tables = exact_tables(tree, context)
     if not tables:
         return plan_query(tree, context, parameters)
-    record(Outcome.EXACT_PLAN)
+    record(AuditOutcome.EXACT_PLAN)
     plan = plan_query(tree, opened(context, tables), parameters)
     if not isinstance(plan, PublicPlan):
         raise AssertionError("an exact statement reads no protected table")  # noqa: TRY004 - our own fault

@@ -7,10 +7,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Check, Fitted, Notice, Part, PreparedTable, Summed
+from dpproxy.algebra.plan import PREPARED, Fitted, Notice, Part, PreparedTable, PriorCheck, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
-from dpproxy.planner.rows.relation import Stage
+from dpproxy.planner.rows.relation import ReleasedStage
 from dpproxy.values.work import step
 from dpproxy.views.materialized import Materialized
 from udfs.privacy import Loss
@@ -64,12 +64,12 @@ class Planning:
     masked: list[exp.Table] = field(default_factory=list)
     """Where views are named that are not private differentially."""
     notices: list[Notice] = field(default_factory=list)
-    checks: list[Check] = field(default_factory=list)
+    checks: list[PriorCheck] = field(default_factory=list)
     selected: bool = False
     """Released values decide which rows are shown."""
     hidden: int | None = None
     """Groups of a released count up to it are not shown."""
-    stages: list[Stage] = field(default_factory=list)
+    stages: list[ReleasedStage] = field(default_factory=list)
     """What earlier stages of the statement hand on to later ones."""
     read: list[Materialized] = field(default_factory=list)
     """The released views of the statement."""

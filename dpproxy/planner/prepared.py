@@ -19,7 +19,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
-from dpproxy.analysis.keys import Key, group_key
+from dpproxy.analysis.keys import GroupKey, group_key
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Steps, Typed
 from dpproxy.planner.access import Context
@@ -52,7 +52,7 @@ class Mapped:
         del node
         return _value(self.column, self.domain, self.steps)
 
-    def key(self, at: int | None) -> Key:
+    def key(self, at: int | None) -> GroupKey:
         """Exactly the declared values; a row beside them is NULL, which is none of them."""
         key, typed = group_key(self.column, self.domain, at), self.read(exp.column(self.column.name))
         # In parentheses: a bare column would be looked up among the declared values again.
@@ -82,7 +82,7 @@ def _value(column: Column, domain: Domain, steps: str | None) -> Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """A prepared table: how it is built, the fields of its columns, the column of the unit, and all columns."""
 
     table: PreparedTable
@@ -94,7 +94,7 @@ class Layout:
 
 
 def prepared_scan(
-    layout: Layout, table: TablePolicy, owner: str, alias: str, planning: Planning, *, lone: bool
+    layout: TableLayout, table: TablePolicy, owner: str, alias: str, planning: Planning, *, lone: bool
 ) -> Scan:
     """The prepared table as an item of FROM, bare where nothing else stands there."""
     if table.unit is None:
@@ -129,7 +129,7 @@ def _renamed(field: Field, names: dict[str, str]) -> Field:
     return field.moved(field.name, column)
 
 
-def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> Layout | None:
+def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> TableLayout | None:
     """How a protected table is prepared; ``fields`` are those of the table itself, under its own names.
 
     None where nothing would be gained: every row is a unit, and no column has bounds.
@@ -156,7 +156,7 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
     parameters = check_total(select)
     digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{duck.text(select)}".encode()).hexdigest()
     kept = PreparedTable(f"t{digest[:24]}", table.name, select, truncated=1 in parameters)
-    return Layout(kept, found, resolved, tuple(held), bool(referred))
+    return TableLayout(kept, found, resolved, tuple(held), bool(referred))
 
 
 def _cut(

@@ -26,7 +26,7 @@ from dpproxy.planner.open.protected_views import check_masked
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.exact import rows_sql
 from dpproxy.planner.rows.fields import Declared, Field, Identifier
-from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.sources import Env, Relation
 from dpproxy.planner.select_list import is_star
 from dpproxy.policy.model import (
@@ -43,7 +43,7 @@ from dpproxy.policy.model import (
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
-from dpproxy.views.columns import Listed, Moments, PlacesOf, Steps, ViewColumn
+from dpproxy.views.columns import Listed, MomentColumn, NumberColumn, PlacesOf, ViewColumn
 from udfs.privacy import NANO, Loss
 
 Plan = Callable[[exp.Expr, str, Planning, Env], Relation]
@@ -97,7 +97,7 @@ def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery
     tables = tuple(dict.fromkeys(use.table for use in planning.tables))
     _check_rows(found, owner, tree)
     columns, left_out = _columns(found, planning, starred=_is_starred(tree))
-    rows = Rows(
+    rows = JoinedRows(
         (found,),
         found.unit,
         owner.name,
@@ -200,14 +200,14 @@ def _column(field: Field, planning: Planning) -> tuple[ViewColumn, nodes.Expr]:
     made: tuple[PlacesOf, nodes.Expr]
     if typed.is_number and (not is_listed or typed.scale is None):
         built = argument(node, typed)
-        made = Steps.of(built.low, built.high, built.unit), built.sql
+        made = NumberColumn.of(built.low, built.high, built.unit), built.sql
     elif typed.is_moment and not is_listed:
         made = _since(field, typed)
     else:
         made = _listed(field)
     places, sql = made
     shown = shown_type(typed)
-    nullable = isinstance(places, Steps) and typed.nullable
+    nullable = isinstance(places, NumberColumn) and typed.nullable
     return ViewColumn(field.name, shown, places, duck.text(sql), kind, nullable), sql
 
 
@@ -226,7 +226,7 @@ def _listed(field: Field) -> tuple[Listed, nodes.Expr]:
     return Listed(key.values, is_ordered), key.raw
 
 
-def _since(field: Field, typed: Typed) -> tuple[Moments, nodes.Expr]:
+def _since(field: Field, typed: Typed) -> tuple[MomentColumn, nodes.Expr]:
     """Days, or microseconds in steps that make no more than a lattice has, from the first declared moment."""
     if typed.first is None or typed.last is None:
         raise BoundsMissing(
@@ -241,8 +241,8 @@ def _since(field: Field, typed: Typed) -> tuple[Moments, nodes.Expr]:
         high = (last - first) // timedelta(microseconds=1)
         start = duck.integer((first - _EPOCH) // timedelta(microseconds=1))
         sql = duck.binary("-", duck.call("epoch_us", typed.sql), start)
-    steps = Steps.of(0, high, _ONE)
-    return Moments(0, high, _ONE, steps.step, first), sql
+    steps = NumberColumn.of(0, high, _ONE)
+    return MomentColumn(0, high, _ONE, steps.step, first), sql
 
 
 def _moment(day: date) -> datetime:
@@ -311,7 +311,7 @@ def _place_of(column: ViewColumn) -> Callable[[Scalar | None], int | None]:
     places = column.places
     if isinstance(places, Listed):
         return {value: place for place, value in enumerate(places.values)}.get
-    if isinstance(places, Moments) or places.step != 1:
+    if isinstance(places, MomentColumn) or places.step != 1:
         return lambda _: None
 
     def place(value: Scalar | None) -> int | None:

@@ -52,10 +52,10 @@ from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.padding import refuse_padded
 from dpproxy.planner.rows.people import people
 from dpproxy.planner.rows.predicates import inner_of
-from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.row_windows import derive_windows, has_windows, limited
 from dpproxy.planner.rows.scans import is_public
-from dpproxy.planner.rows.sources import Entry, Env, Relation, entries, with_ctes
+from dpproxy.planner.rows.sources import Env, FromEntry, Relation, entries, with_ctes
 from dpproxy.planner.rows.unions import set_operation
 from dpproxy.planner.views import find_view, uses
 from dpproxy.sql.quoting import identifier
@@ -227,7 +227,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
 
 
 def _of_rows(
-    select: exp.Select, found: list[Entry], alias: str, planning: Planning, env: Env, *, top: bool
+    select: exp.Select, found: list[FromEntry], alias: str, planning: Planning, env: Env, *, top: bool
 ) -> Relation:
     """A SELECT over protected rows: released where it groups them, else rows still."""
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
@@ -241,7 +241,7 @@ def _of_rows(
 
 
 def _selected(
-    rows: Rows, select: exp.Select, alias: str, planning: Planning, env: Env, *, top: bool
+    rows: JoinedRows, select: exp.Select, alias: str, planning: Planning, env: Env, *, top: bool
 ) -> Relation:
     """A SELECT that is one step."""
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)

@@ -8,7 +8,7 @@ from dpproxy.aggregates.operands import name_of
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SelectItem:
     """One entry of the SELECT list: its expression without the alias, and the column's name."""
 
     node: exp.Expr
@@ -79,6 +79,8 @@ def is_star(node: exp.Expr) -> bool:
     return isinstance(node, exp.Star) or (type(node) is exp.Column and isinstance(node.this, exp.Star))
 
 
-def items(select: exp.Select) -> tuple[Item, ...]:
+def items(select: exp.Select) -> tuple[SelectItem, ...]:
     """The SELECT list."""
-    return tuple(Item(e.this if isinstance(e, exp.Alias) else e, output_name(e)) for e in select.expressions)
+    return tuple(
+        SelectItem(e.this if isinstance(e, exp.Alias) else e, output_name(e)) for e in select.expressions
+    )

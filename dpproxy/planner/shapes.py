@@ -21,7 +21,7 @@ from dpproxy.algebra.plan import Plan
 from dpproxy.analysis.literals import LONGEST_LITERAL
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.unseen import DAY, LARGEST, MOMENT, TEXT, Class, Unseen, Value, constant
-from dpproxy.planner.reuse.normal_form import Stage, filled, known_as, normal, stage
+from dpproxy.planner.reuse.normal_form import NormalStage, filled, known_as, normal, stage
 from dpproxy.planner.reuse.terms import Term, term
 from dpproxy.sql import lexer
 from dpproxy.sql.grammar import is_plain
@@ -114,7 +114,7 @@ def _class_of_text(text: str) -> Class:
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class ExactShape:
     """The exact stage of a part, with holes for the open numbers, and its normal form with these.
 
     None where they stand somewhere else than in its conditions, or could decide the order of its items: it is made anew
@@ -122,7 +122,7 @@ class Exact:
     """
 
     query: nodes.Select
-    form: Stage | None
+    form: NormalStage | None
     holes: frozenset[nodes.Hole]
 
     @classmethod
@@ -162,7 +162,7 @@ class Template:
     """The plan of a shape, the exact stages of its parts, and the texts that it holds for where it is not all."""
 
     plan: Plan
-    exact: tuple[Exact, ...]
+    exact: tuple[ExactShape, ...]
     within: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     def fits(self, values: Sequence[Value]) -> bool:
@@ -241,14 +241,14 @@ def checked(found: object, plan: Plan, values: Sequence[Value]) -> Template | No
     """The template out of a plan of unseen constants, if with these values it is this plan, its normal forms too."""
     if not isinstance(found, Plan):
         return None
-    made = Template(found, tuple(Exact.of(part.query) for part in found.parts))
+    made = Template(found, tuple(ExactShape.of(part.query) for part in found.parts))
     filled_in = made.with_(values)
     if filled_in != plan or _forms(filled_in) != _forms(plan):
         return None
     return replace(made, plan=plan)  # equal in all but its queries: what is large in it is kept once
 
 
-def _forms(plan: Plan) -> list[Stage]:
+def _forms(plan: Plan) -> list[NormalStage]:
     return [stage(part.query) for part in plan.parts]
 
 

@@ -44,7 +44,7 @@ _LISTS = (exp.Group, exp.Ordered, exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class AcceptedView:
     """A view's query, accepted, without places; ``reads`` are its tables and views, in order.
 
     ``bare`` are the names without a table, in lower case. ``starred`` where a star stands in the outermost list, and
@@ -58,7 +58,7 @@ class Text:
     by_place: bool
 
 
-def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str]) -> Text:
+def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str]) -> AcceptedView:
     """Read CREATE VIEW in the engine's SQL.
 
     ``relations`` are the tables and views there are; ``spelling`` maps names in lower case to those of the schema.
@@ -82,7 +82,7 @@ def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str])
     starred = any(s.find_ancestor(exp.Select) in _outermost(query) for s in _stars(query))
     if starred and isinstance(create.this, exp.Schema):
         raise _placed()
-    return Text(query, _reads(query), frozenset(_bare(query)), starred, _is_by_place(query))
+    return AcceptedView(query, _reads(query), frozenset(_bare(query)), starred, _is_by_place(query))
 
 
 def _changed(query: exp.Query) -> exp.Expr:
@@ -245,7 +245,7 @@ def _is_by_place(query: exp.Expr) -> bool:
     return any(_stars(query)) and (named or query.find(exp.SetOperation) is not None or any(_ordinals(query)))
 
 
-def check_stars(text: Text, hidden: Collection[str]) -> None:
+def check_stars(text: AcceptedView, hidden: Collection[str]) -> None:
     """Columns told by their place stand elsewhere where some are hidden, and where USING moves some to the front."""
     if text.by_place and (hidden or any(j.args.get("using") for j in text.tree.find_all(exp.Join))):
         raise _placed()

@@ -15,7 +15,7 @@ from dpproxy.planner.access import Context, Use, granting
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.planner.rows.scans import is_public
-from dpproxy.planner.view_text import Text, check_stars, read_text
+from dpproxy.planner.view_text import AcceptedView, check_stars, read_text
 from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedTable, Unsupported
 from dpproxy.values.pgtypes import Schema, View
@@ -28,7 +28,7 @@ DEEPEST_VIEW = 8
 class Readable(View):
     """A view whose text was read and accepted."""
 
-    text: Text | None = None
+    text: AcceptedView | None = None
 
 
 def read_views(schema: Schema) -> Schema:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
-from dpproxy.policy.model import Counted, Quantiles, Scalar
+from dpproxy.policy.model import Counted, LimitQuantiles, Scalar
 from dpproxy.policy.statements import Amount, Literal, SetColumnQuantiles, SetQuantiles
 from dpproxy.values.errors import InvalidParameter
 
@@ -12,7 +12,9 @@ MOST_SHARES = 1000
 Read = Callable[[Literal], Scalar | None]
 
 
-def quantiles(change: SetQuantiles | SetColumnQuantiles, of: Counted, read: Read | None = None) -> Quantiles:
+def quantiles(
+    change: SetQuantiles | SetColumnQuantiles, of: Counted, read: Read | None = None
+) -> LimitQuantiles:
     """The quantiles as declared, their marks as ``read``; without it, as whole numbers.
 
     Raises:
@@ -25,7 +27,7 @@ def quantiles(change: SetQuantiles | SetColumnQuantiles, of: Counted, read: Read
         raise InvalidParameter(f"QUANTILES are at most {MOST_SHARES}, and none is NULL", position=position)
     if any(a[0] > b[0] or not a[1] < b[1] for a, b in pairwise(found)):  # type: ignore[operator]
         raise InvalidParameter("QUANTILES stand in ascending order", position=position)
-    return Quantiles(of, tuple(found), _percent(change.within))
+    return LimitQuantiles(of, tuple(found), _percent(change.within))
 
 
 def _percent(amount: Amount) -> Fraction:

@@ -14,7 +14,7 @@ from dpproxy.policy.apply_quantiles import quantiles
 from dpproxy.policy.blocks import block_column
 from dpproxy.policy.dump import alter_table, decimal
 from dpproxy.policy.lookup import table_column, table_policy
-from dpproxy.policy.model import Accountant, Ceiling, Counted, Exposure, Policy, TablePolicy, Unit
+from dpproxy.policy.model import Ceiling, Composition, Counted, Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.statements import (
     SetBlocks,
     SetCeiling,
@@ -152,7 +152,7 @@ def _ceiling(table: TablePolicy, change: SetCeiling) -> Ceiling:
     was = table.ceiling or Ceiling(Fraction(0))
     delta = was.delta if change.delta is None else amounts.delta(change.delta)
     accountant = was.accountant if change.accountant is None else change.accountant
-    if accountant is Accountant.ZCDP and not delta:
+    if accountant is Composition.ZCDP and not delta:
         clause = f"CEILING EPSILON {decimal(Fraction(change.epsilon.value))} DELTA 0.00001 ACCOUNTANT ZCDP"
         raise InvalidParameter(
             "ACCOUNTANT ZCDP needs a DELTA: what rho is in epsilon depends on it",

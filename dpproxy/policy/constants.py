@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from dpproxy.policy.statements import Amount, Literal, LiteralKind
 from dpproxy.sql.cursor import Cursor
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, SyntaxRefused
 
 _MOST_DIGITS = 400
@@ -26,9 +26,9 @@ _ZONED = re.compile(_TIMESTAMP.pattern + r"(Z|[+-]\d{2}(:\d{2})?)", re.ASCII)
 def number(cursor: Cursor, after: str) -> int | Fraction:
     """A number, its sign before it; int where it is whole."""
     start = cursor.token.position
-    signed = cursor.token.kind is Kind.SYMBOL and cursor.token.text in "+-"
+    signed = cursor.token.kind is TokenKind.SYMBOL and cursor.token.text in "+-"
     negative = signed and cursor.take().text == "-"
-    if cursor.token.kind is not Kind.NUMBER:
+    if cursor.token.kind is not TokenKind.NUMBER:
         cursor.refuse(["a number"], after)
     value = _exact(cursor.take().text, start)
     return -value if negative else value
@@ -43,18 +43,18 @@ def amount(cursor: Cursor, clause: str) -> Amount:
 def literal(cursor: Cursor, after: str) -> Literal:
     """A constant: number, 'text', TRUE, FALSE, NULL, DATE '...', TIMESTAMP '...', TIMESTAMPTZ '...'."""
     token = cursor.token
-    if token.kind is Kind.TEXT:
+    if token.kind is TokenKind.TEXT:
         cursor.take()
         return Literal(LiteralKind.TEXT, token.text, token.position)
-    if token.kind is Kind.WORD and token.text in _TYPED:
+    if token.kind is TokenKind.WORD and token.text in _TYPED:
         kind, read = _TYPED[cursor.take().text]
-        if cursor.token.kind is not Kind.TEXT:
+        if cursor.token.kind is not TokenKind.TEXT:
             cursor.refuse(["a text in quotes"], token.text.upper())
         return Literal(kind, read(cursor.token.text, cursor.take().position), token.position)
-    if token.kind is Kind.WORD and token.text in _WORDS:
+    if token.kind is TokenKind.WORD and token.text in _WORDS:
         kind, value = _WORDS[cursor.take().text]
         return Literal(kind, value, token.position)
-    if token.kind is Kind.NUMBER or (token.kind is Kind.SYMBOL and token.text in "+-"):
+    if token.kind is TokenKind.NUMBER or (token.kind is TokenKind.SYMBOL and token.text in "+-"):
         return Literal(LiteralKind.NUMBER, number(cursor, after), token.position)
     return cursor.refuse(["a constant"], after)
 

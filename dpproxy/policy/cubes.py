@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dpproxy.policy.constants import number
 from dpproxy.sql.cursor import Cursor, Name
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused
 
@@ -123,7 +123,7 @@ def _alias(cursor: Cursor, otherwise: str) -> str:
 def _column(text: str) -> str:
     """The name of a column; empty where the text is more than that."""
     cursor = Cursor(text)
-    is_name = cursor.is_last and cursor.token.kind in (Kind.WORD, Kind.NAME)
+    is_name = cursor.is_last and cursor.token.kind in (TokenKind.WORD, TokenKind.NAME)
     return cursor.take().text if is_name else ""
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpproxy.policy.dump import Subject, decimal, named_statements, option_text
-from dpproxy.policy.interval import Interval
+from dpproxy.policy.interval import CalendarInterval
 from dpproxy.policy.model import (
     CUBE,
     Between,
@@ -293,7 +293,7 @@ def _limit(who: str, was: Fraction | None, now: Fraction | None) -> Iterator[Mea
         yield effect, f"{who} may spend epsilon {decimal(now)} of it"
 
 
-def _refresh(was: Interval | None, now: Interval | None) -> Iterator[Meaning]:
+def _refresh(was: CalendarInterval | None, now: CalendarInterval | None) -> Iterator[Meaning]:
     if was == now:
         return
     if now is None:

@@ -17,11 +17,11 @@ from dpproxy.policy.model import (
     Domain,
     Exposure,
     Grant,
+    LimitQuantiles,
     Members,
     OptionValue,
     Policy,
     ProtectedView,
-    Quantiles,
     References,
     Scalar,
     TablePolicy,
@@ -219,7 +219,7 @@ def _column(column: ColumnPolicy) -> Iterator[str]:
         yield quantiles_text(column.quantiles)
 
 
-def quantiles_text(quantiles: Quantiles) -> str:
+def quantiles_text(quantiles: LimitQuantiles) -> str:
     """The declaration of quantiles."""
     shares = ", ".join(f"{decimal(share)} AT {constant(mark)}" for share, mark in quantiles.shares)
     return f"QUANTILES OF {quantiles.of.value} ({shares}) WITHIN {decimal(quantiles.within)}"

@@ -17,7 +17,7 @@ from dpproxy.values.errors import Refusal, StartupError, SyntaxRefused
 from dpproxy.values.pgtypes import Schema
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """A place in a text: line and column from 1, and the line."""
 
     line: int
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 class PolicyFileError(StartupError):
     """A mistake in a policy file; as text it is one line."""
 
-    def __init__(self, path: Path, place: Place, refusal: Refusal) -> None:
+    def __init__(self, path: Path, place: TextPlace, refusal: Refusal) -> None:
         hint = f" ({refusal.hint})" if refusal.hint else ""
         super().__init__(f"{path}:{place.line}:{place.column}: {refusal.message}{hint}")
         self.path = path
@@ -53,7 +53,7 @@ class PolicyFile:
     text: str
 
 
-def locate(text: str, offset: int) -> Place:
+def locate(text: str, offset: int) -> TextPlace:
     r"""The place of an offset in characters; an offset past the end counts as the end.
 
     >>> locate("one\ntwo", 5)
@@ -63,7 +63,7 @@ def locate(text: str, offset: int) -> Place:
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : len(text) if end < 0 else end].rstrip("\r")
-    return Place(text.count("\n", 0, offset) + 1, offset - start + 1, line)
+    return TextPlace(text.count("\n", 0, offset) + 1, offset - start + 1, line)
 
 
 def read_file(path: Path) -> PolicyFile:

@@ -3,7 +3,7 @@
 from importlib.resources import files
 from itertools import takewhile
 
-from dpproxy.sql.lexer import Kind, tokens
+from dpproxy.sql.lexer import TokenKind, tokens
 from dpproxy.values.errors import SyntaxRefused
 
 FORMS = files(__package__).joinpath("forms.txt").read_text(encoding="utf-8").splitlines()
@@ -26,7 +26,7 @@ def form_hint(sql: str) -> str:
 
 def _words(sql: str) -> list[str]:
     try:
-        return [t.raw.upper() for t in takewhile(lambda t: t.kind is not Kind.END, tokens(sql))]
+        return [t.raw.upper() for t in takewhile(lambda t: t.kind is not TokenKind.END, tokens(sql))]
     except SyntaxRefused:
         return []
 

@@ -24,7 +24,7 @@ class Step(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class CalendarInterval:
     """So many days, weeks or calendar months; days are numbered from 1 January 1970.
 
     >>> str(Interval(1, Step.MONTH)), str(Interval(2, Step.WEEK))
@@ -56,7 +56,7 @@ class Interval:
                 return first, first + length
 
 
-def parse(text: str, position: int | None) -> Interval:
+def parse(text: str, position: int | None) -> CalendarInterval:
     """Read an interval such as ``2 weeks``.
 
     Raises:
@@ -69,7 +69,7 @@ def parse(text: str, position: int | None) -> Interval:
             hint="REFRESH EVERY '1 month'; months are calendar months in UTC.",
             position=position,
         )
-    return Interval(int(found[1]), Step(found[2].lower()))
+    return CalendarInterval(int(found[1]), Step(found[2].lower()))
 
 
 def day_of(at: date) -> int:

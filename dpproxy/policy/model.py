@@ -8,7 +8,7 @@ from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 
-from dpproxy.policy.interval import Interval
+from dpproxy.policy.interval import CalendarInterval
 from dpproxy.values.pgtypes import ForeignKey
 
 Scalar = int | Fraction | str | bool | date | datetime
@@ -141,7 +141,7 @@ class Counted(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Quantiles:
+class LimitQuantiles:
     """What share of people a limit would leave whole, in percent and ascending, as SUGGEST released it.
 
     Of ROWS and GROUPS: who has at most so many. Of VALUES: of whom a row drawn at random lies below the mark.
@@ -168,7 +168,7 @@ class ColumnPolicy:
 
     domain: Domain | None = None
     column_class: ColumnClass | None = None
-    quantiles: Quantiles | None = None
+    quantiles: LimitQuantiles | None = None
     """Of groups or of values."""
 
 
@@ -188,7 +188,7 @@ class Unit:
         return self.max_rows if self.max_groups is None else min(self.max_groups, self.max_rows)
 
 
-class Accountant(Enum):
+class Composition(Enum):
     """How the losses of statements add up."""
 
     BASIC = "BASIC"
@@ -203,12 +203,12 @@ class Ceiling:
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-    accountant: Accountant = Accountant.BASIC
+    accountant: Composition = Composition.BASIC
 
     @property
     def concentrated(self) -> bool:
         """Whether losses are accounted in rho (zCDP)."""
-        return self.accountant is Accountant.ZCDP
+        return self.accountant is Composition.ZCDP
 
 
 class Exposure(Enum):
@@ -233,7 +233,7 @@ class TablePolicy:
     """Key sets of several columns together, at most one for a set of columns, sorted by their names."""
     foreign_keys: tuple[ForeignKey, ...] = ()
     """References to protected tables of the same unit, at most one for a set of columns, sorted by their names."""
-    quantiles: Quantiles | None = None
+    quantiles: LimitQuantiles | None = None
     """Of rows of one unit."""
     blocks: str | None = None
     """The column that divides the units: each is in the block of its one row, or in none."""
@@ -250,7 +250,7 @@ class Budget:
     session_limit: Fraction | None = None
     max_epsilon: Fraction | None = None
     default_epsilon: Fraction | None = None
-    refresh: Interval | None = None
+    refresh: CalendarInterval | None = None
     """The interval of REFRESH EVERY, None for NEVER."""
     shares: bool = False
     """Whether what one user has paid for answers the others for nothing."""

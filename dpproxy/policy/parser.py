@@ -9,8 +9,8 @@ from typing import NoReturn
 from dpproxy.policy import interval
 from dpproxy.policy.constants import amount, literal
 from dpproxy.policy.forms import form_hint
-from dpproxy.policy.interval import Interval
-from dpproxy.policy.model import Accountant, ColumnClass, Counted, Exposure, Outside
+from dpproxy.policy.interval import CalendarInterval
+from dpproxy.policy.model import ColumnClass, Composition, Counted, Exposure, Outside
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
     Amount,
@@ -64,7 +64,7 @@ from dpproxy.policy.view_parser import (
     verify_views,
 )
 from dpproxy.sql.cursor import Cursor, Name
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused
 
 LONGEST_REASON = 1000
@@ -119,7 +119,7 @@ def is_privacy_statement(sql: str) -> bool:
         if cursor.at("grant") or cursor.at("revoke"):
             return True
         first = cursor.take()
-        return first.kind is Kind.WORD and any(map(cursor.at, _HEADS.get(first.text, ())))
+        return first.kind is TokenKind.WORD and any(map(cursor.at, _HEADS.get(first.text, ())))
     except SyntaxRefused:
         return False
 
@@ -127,7 +127,7 @@ def is_privacy_statement(sql: str) -> bool:
 def _is_of_privacy(cursor: Cursor) -> bool:
     """Whether the word PRIVACY occurs later in the statement."""
     while not cursor.at("privacy"):
-        if cursor.take().kind is Kind.END:
+        if cursor.take().kind is TokenKind.END:
             return False
     return True
 
@@ -152,7 +152,7 @@ def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
     return CreateBudget(name, limit, delta, **limits, refresh=refresh, shares=shares)
 
 
-def _refresh(cursor: Cursor) -> Interval | None:
+def _refresh(cursor: Cursor) -> CalendarInterval | None:
     """REFRESH EVERY interval, or NEVER, which is the default."""
     if not cursor.accept("refresh") or cursor.accept("never"):
         return None
@@ -162,7 +162,7 @@ def _refresh(cursor: Cursor) -> Interval | None:
 
 def _text(cursor: Cursor, after: str) -> str:
     """A text constant."""
-    if cursor.token.kind is not Kind.TEXT:
+    if cursor.token.kind is not TokenKind.TEXT:
         cursor.refuse(["a text in quotes"], after)
     return cursor.take().text
 
@@ -353,7 +353,7 @@ def _ceiling(cursor: Cursor, table: Name) -> SetCeiling:
     delta = amount(cursor, "CEILING DELTA") if cursor.accept("delta") else None
     accountant = None
     if cursor.accept("accountant"):
-        accountant = cursor.choose({one.value.lower(): one for one in Accountant}, "ACCOUNTANT")
+        accountant = cursor.choose({one.value.lower(): one for one in Composition}, "ACCOUNTANT")
     return SetCeiling(table, epsilon, delta, accountant)
 
 

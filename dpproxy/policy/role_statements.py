@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dpproxy.sql.cursor import Cursor, Name
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 
 SELF = frozenset({"current_user", "current_role", "session_user"})
 
@@ -57,7 +57,7 @@ def read_role_statement(sql: str) -> RoleChange:
 
 def _role(cursor: Cursor) -> tuple[Name | None, bool]:
     token = cursor.token
-    if token.kind is Kind.WORD and token.text in SELF:
+    if token.kind is TokenKind.WORD and token.text in SELF:
         cursor.take()
         return Name(token.text, token.position), True
     if cursor.accept("all"):
@@ -88,6 +88,6 @@ def _value(cursor: Cursor) -> str | None:
 def _item(cursor: Cursor) -> str:
     sign = "-" if cursor.accept("-") else ""
     token = cursor.token
-    if token.kind not in {Kind.WORD, Kind.NAME, Kind.TEXT, Kind.NUMBER}:
+    if token.kind not in {TokenKind.WORD, TokenKind.NAME, TokenKind.TEXT, TokenKind.NUMBER}:
         cursor.refuse(["a value"], "=")
     return sign + cursor.take().text

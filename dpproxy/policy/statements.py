@@ -5,8 +5,8 @@ from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 
-from dpproxy.policy.interval import Interval
-from dpproxy.policy.model import VIEW, Accountant, ColumnClass, Counted, Exposure, OptionValue, Outside
+from dpproxy.policy.interval import CalendarInterval
+from dpproxy.policy.model import VIEW, ColumnClass, Composition, Counted, Exposure, OptionValue, Outside
 from dpproxy.sql.cursor import Name
 
 
@@ -66,7 +66,7 @@ class SetCeiling:
     table: Name
     epsilon: Amount
     delta: Amount | None = None
-    accountant: Accountant | None = None
+    accountant: Composition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class CreateBudget:
     session_limit: Amount | None = None
     max_epsilon: Amount | None = None
     default_epsilon: Amount | None = None
-    refresh: Interval | None = None
+    refresh: CalendarInterval | None = None
     shares: bool = False
 
 

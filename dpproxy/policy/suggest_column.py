@@ -21,7 +21,7 @@ from dpproxy.values.pgtypes import (
     TEXTS,
     TIMESTAMP,
     TIMESTAMPTZ,
-    Check,
+    CheckConstraint,
     Column,
     Schema,
 )
@@ -80,14 +80,14 @@ def _foreign(
 
 
 def _checked(schema: Schema, table: str, column: Column, propose: _Propose) -> Iterator[Proposal]:
-    checks = [c.expression for c in schema.constraints if isinstance(c, Check) and c.table == table]
+    checks = [c.expression for c in schema.constraints if isinstance(c, CheckConstraint) and c.table == table]
     match limits(checks, column.name):
-        case Limits(values=tuple(values)):
+        case ColumnLimits(values=tuple(values)):
             listed = ", ".join(constant(value) for value in dict.fromkeys(values))
             yield propose(f"DOMAIN IN ({listed})", "a CHECK constraint or an enum lists them")
-        case Limits(low, high) if low is not None and high is not None:
+        case ColumnLimits(low, high) if low is not None and high is not None:
             yield propose(between(low, high), "a CHECK constraint bounds it")
-        case Limits(low, high) if low is not None or high is not None:
+        case ColumnLimits(low, high) if low is not None or high is not None:
             usual = _usual(column)
             low, high = (usual[0] if low is None else low), (usual[1] if high is None else high)
             reason = "a CHECK constraint gives one bound; the other only a person knows: fill it in"
@@ -143,7 +143,7 @@ def between(low: Scalar, high: Scalar) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ColumnLimits:
     """The bounds and values that constraints allow in a column, besides NULL; None where nothing is known."""
 
     low: Scalar | None = None
@@ -151,7 +151,7 @@ class Limits:
     values: tuple[Scalar, ...] | None = None
 
 
-def limits(expressions: Iterable[str], column: str) -> Limits:
+def limits(expressions: Iterable[str], column: str) -> ColumnLimits:
     """The bounds and values that these constraints allow together.
 
     A bound that ``<`` leaves out is given as if it were ``<=``. Dates are texts, as they are written.
@@ -159,7 +159,7 @@ def limits(expressions: Iterable[str], column: str) -> Limits:
     >>> limits(["((age >= 0) AND (age < 110))"], "age")
     Limits(low=0, high=110, values=None)
     """
-    found = Limits()
+    found = ColumnLimits()
     for expression in expressions:
         try:
             tree = sqlglot.parse_one(expression, read="duckdb")
@@ -179,7 +179,7 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
-def _narrowed(found: Limits, part: exp.Expr, column: str) -> Limits:
+def _narrowed(found: ColumnLimits, part: exp.Expr, column: str) -> ColumnLimits:
     """``found``, narrowed by a condition about the column; unchanged by a condition of a kind that is not known."""
     match part:
         case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
@@ -200,7 +200,7 @@ def _narrowed(found: Limits, part: exp.Expr, column: str) -> Limits:
     return replace(found, values=values) if values and len(values) == len(listed) else found
 
 
-def _compared(found: Limits, part: exp.Expr, column: str) -> Limits:
+def _compared(found: ColumnLimits, part: exp.Expr, column: str) -> ColumnLimits:
     upwards = isinstance(part, exp.GT | exp.GTE)
     left, right = part.this, part.expression
     if _is(right, column):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from dpproxy.policy.dump import alter_table, decimal, declarations, quantiles_text
-from dpproxy.policy.model import Between, Counted, Members, Policy, Quantiles, References, TablePolicy
+from dpproxy.policy.model import Between, Counted, LimitQuantiles, Members, Policy, References, TablePolicy
 from dpproxy.policy.suggest_column import between
 from dpproxy.policy.suggest_probe import PeopleProbe, Probe, Rows, limit, probe
 from dpproxy.policy.suggest_unit import Proposal, is_unique
@@ -80,7 +80,7 @@ def _bounded(table: str, proposal: Proposal, one: Probe, rows: Rows, epsilon: st
     return Proposal(alter_table(table, one.column, f"{between(*bounds)};"), reason)
 
 
-_Known = tuple[Probe | PeopleProbe, Quantiles]
+_Known = tuple[Probe | PeopleProbe, LimitQuantiles]
 
 
 def _limits(declared: TablePolicy, known: Sequence[_Known], epsilon: str) -> Iterator[Proposal]:
@@ -101,7 +101,7 @@ def _limits(declared: TablePolicy, known: Sequence[_Known], epsilon: str) -> Ite
     yield Proposal(alter_table(declared.name, None, f"{text};"), reason)
 
 
-def _shares(one: Probe | PeopleProbe, shown: Quantiles) -> str:
+def _shares(one: Probe | PeopleProbe, shown: LimitQuantiles) -> str:
     """The shares up to the limit that is proposed."""
     first = dict(reversed(shown.shares))
     upto = limit(shown)

@@ -14,7 +14,7 @@ from functools import partial
 from math import ceil, sqrt
 
 from dpproxy.policy.dump import constant
-from dpproxy.policy.model import Between, Budget, ColumnPolicy, Counted, Grant, Policy, Quantiles, Scalar
+from dpproxy.policy.model import Between, Budget, ColumnPolicy, Counted, Grant, LimitQuantiles, Policy, Scalar
 from dpproxy.policy.units import unit_table
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, TIMESTAMPTZ, Column, SqlType
@@ -70,7 +70,7 @@ class Probe:
         """The policy under which it runs."""
         return probing_policy(policy, table, 1, {self.column: Between(self.marks[0], self.marks[-1])})
 
-    def quantiles(self, rows: Rows) -> Quantiles | None:
+    def quantiles(self, rows: Rows) -> LimitQuantiles | None:
         """The share below each mark; None where the noise is too large."""
         found = _quantiles(self.of, self.marks[1:], rows)
         first = (Fraction(0), self.marks[0])
@@ -124,7 +124,7 @@ class PeopleProbe:
         """The policy under which it runs."""
         return probing_policy(policy, table, 2 * MOST_COUNTED, {})
 
-    def quantiles(self, rows: Rows) -> Quantiles | None:
+    def quantiles(self, rows: Rows) -> LimitQuantiles | None:
         """The share of people who have at most so many; None where the noise is too large."""
         return _quantiles(self.of, COUNTS, rows)
 
@@ -132,7 +132,7 @@ class PeopleProbe:
 COUNTS = (*(size * power for power in (1, 10, 100) for size in (1, 2, 3, 5, 7)), MOST_COUNTED)
 
 
-def _quantiles(of: Counted, marks: Sequence[Scalar], rows: Rows) -> Quantiles | None:
+def _quantiles(of: Counted, marks: Sequence[Scalar], rows: Rows) -> LimitQuantiles | None:
     """Shares of the released total, in tenths of a percent; of equal ones the first and the last."""
     counts, sds = dict[int, Fraction](), list[Fraction]()
     for number, _, count, sd in rows:
@@ -148,10 +148,10 @@ def _quantiles(of: Counted, marks: Sequence[Scalar], rows: Rows) -> Quantiles | 
         if share in {s for s, _ in shares[-1:]} & {s for s, _ in shares[-2:-1]}:
             shares.pop()
         shares.append((share, mark))
-    return Quantiles(of, tuple(shares), Fraction(ceil(1000 * within / total), 10))
+    return LimitQuantiles(of, tuple(shares), Fraction(ceil(1000 * within / total), 10))
 
 
-def limit(quantiles: Quantiles) -> Scalar | None:
+def limit(quantiles: LimitQuantiles) -> Scalar | None:
     """The least number of rows or groups that leaves nearly all people whole; None where none of them does."""
     wanted = _ENOUGH - quantiles.within
     return next((mark for share, mark in quantiles.shares if share >= wanted), None)

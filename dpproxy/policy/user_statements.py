@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from dpproxy.policy.forms import form_hint
 from dpproxy.policy.role_statements import SELF
 from dpproxy.sql.cursor import Cursor, Name
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import SyntaxRefused
 
 _PRIVILEGES = frozenset({
@@ -107,7 +107,7 @@ def _read(cursor: Cursor) -> UserStatement:
 
 def _begins_roles(cursor: Cursor) -> bool:
     first = cursor.take()
-    is_name = first.kind is Kind.NAME or (first.kind is Kind.WORD and first.text not in _PRIVILEGES)
+    is_name = first.kind is TokenKind.NAME or (first.kind is TokenKind.WORD and first.text not in _PRIVILEGES)
     return is_name and (cursor.at(",") or cursor.at("to") or cursor.at("from"))
 
 
@@ -128,7 +128,7 @@ def _in_role(cursor: Cursor) -> tuple[Name, ...]:
 
 
 def _alter(cursor: Cursor) -> SetPassword:
-    if cursor.token.kind is Kind.WORD and cursor.token.text in SELF:
+    if cursor.token.kind is TokenKind.WORD and cursor.token.text in SELF:
         cursor.take()
         name = None
     else:
@@ -140,7 +140,7 @@ def _alter(cursor: Cursor) -> SetPassword:
 def _password(cursor: Cursor, after: str) -> str:
     cursor.accept("encrypted")
     cursor.expect("password", after=after)
-    if cursor.token.kind is not Kind.TEXT:
+    if cursor.token.kind is not TokenKind.TEXT:
         cursor.refuse(["the password in quotes"], "PASSWORD")
     return cursor.take().text
 

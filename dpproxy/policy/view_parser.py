@@ -15,7 +15,7 @@ from dpproxy.policy.statements import (
     VerifyViews,
 )
 from dpproxy.sql.cursor import Cursor, Name
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import SyntaxRefused
 
 
@@ -114,7 +114,7 @@ def _view(cursor: Cursor, after: str) -> Name:
 
 def _option(cursor: Cursor, after: str) -> Option:
     token = cursor.token
-    if token.kind is not Kind.WORD:
+    if token.kind is not TokenKind.WORD:
         cursor.refuse(["an option"], after)
     cursor.take()
     name = Name(token.text, token.position)
@@ -138,9 +138,9 @@ def _value(cursor: Cursor) -> OptionValue:
 
 
 def _item(cursor: Cursor, after: str) -> int | Fraction | str:
-    if cursor.token.kind in {Kind.WORD, Kind.NAME, Kind.TEXT}:
+    if cursor.token.kind in {TokenKind.WORD, TokenKind.NAME, TokenKind.TEXT}:
         return cursor.take().text
-    is_signed = cursor.token.kind is Kind.SYMBOL and cursor.token.text in "+-"
-    if cursor.token.kind is Kind.NUMBER or is_signed:
+    is_signed = cursor.token.kind is TokenKind.SYMBOL and cursor.token.text in "+-"
+    if cursor.token.kind is TokenKind.NUMBER or is_signed:
         return number(cursor, after)
     return cursor.refuse(["a value"], after)

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.server.service import Service, address_of, farewell, origin_of
-from dpproxy.session.session import Session, Work
+from dpproxy.session.session import LongCall, Session
 from dpproxy.session.timeouts import PATIENCE, idle_limit, statement_limit
 from dpproxy.session.work import Outcome, attempt, outcome
 from dpproxy.values.errors import Cancelled, Refusal
@@ -45,7 +45,7 @@ WATCH_DELAY: Final = 0.05
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Output:
+class ClientOutput:
     """The bytes that are sent to one client. A slow client holds up its own session, not the server's memory."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
@@ -119,7 +119,7 @@ class Client:
         self.has_spoken = False
         self._crowded = service.is_crowded(self.address) and not service.make_room(self.silent_since)
         self._deadline = asyncio.timeout(FAREWELL if self._crowded else service.options.login_timeout)
-        self._out = Output(writer)
+        self._out = ClientOutput(writer)
         self._ahead = bytearray()
         self._future: asyncio.Future[Outcome] | None = None
         """The call that runs in a thread for the session."""
@@ -320,7 +320,7 @@ class Client:
             except StopIteration:
                 return
             value = error = None
-            if isinstance(step, Work):
+            if isinstance(step, LongCall):
                 value, error = await self._work(step)
             else:
                 await self._tell(step)
@@ -340,7 +340,7 @@ class Client:
 
     # --- work
 
-    async def _work(self, work: Work) -> Outcome:
+    async def _work(self, work: LongCall) -> Outcome:
         if self._ended and self.session.caller is not None:
             raise farewell(is_admitted=self._admitted, is_ended=self._ended)
         loop = asyncio.get_running_loop()
@@ -358,7 +358,7 @@ class Client:
             timer.cancel()
         return found, self._reply_error(error, work)
 
-    async def _in_turn(self, work: Work) -> Outcome:
+    async def _in_turn(self, work: LongCall) -> Outcome:
         """Do the work, after earlier charged work whose client has cancelled it has ended."""
         if self._padded is not None:
             if await self._cancelled_before(self._padded) is not None:
@@ -370,13 +370,13 @@ class Client:
             return found, error
         return await (self._charged(work) if work.charged else self._outside(work.call, work.notices))
 
-    def _at_hand(self, work: Work) -> Outcome:
+    def _at_hand(self, work: LongCall) -> Outcome:
         """Try to do the work on the event loop, which is faster than a thread; not where padding hides the time."""
         if work.charged and self._service.options.padding:
             return None, None
         return attempt(work.at_hand)
 
-    def _reply_error(self, error: Exception | None, work: Work) -> Exception | None:
+    def _reply_error(self, error: Exception | None, work: LongCall) -> Exception | None:
         """The error to send for work that ended with ``error``; decides who has cancelled it."""
         if not isinstance(error, Cancelled) and not (work.continues and self._is_cancelled):
             return error
@@ -390,7 +390,7 @@ class Client:
         self._timed_out = True
         self.cancel()
 
-    async def _charged(self, work: Work) -> Outcome:
+    async def _charged(self, work: LongCall) -> Outcome:
         loop = asyncio.get_running_loop()
         start = loop.time()
         is_padded = self._service.deadline(work) > 0
@@ -406,7 +406,7 @@ class Client:
         await asyncio.sleep(due - loop.time())
         return None, _cancelled()
 
-    async def _pad(self, work: Work, start: float) -> Outcome:
+    async def _pad(self, work: LongCall, start: float) -> Outcome:
         loop = asyncio.get_running_loop()
         future = self._begin(work.call, start)
         await asyncio.wait({future})

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.server.options import Options
-from dpproxy.session.session import Engines, Session, Users, Work
+from dpproxy.session.session import Engines, LongCall, Session, Users
 from dpproxy.system.attempts import Attempts
 from dpproxy.values.errors import CannotConnectNow, InvalidPassword, Refusal, ShuttingDown, TooManyConnections
 from dpproxy.wire.messages import CancelRequest, Startup
@@ -218,7 +218,7 @@ class Service:
             )
         self.admitted += 1
 
-    def deadline(self, work: Work) -> float:
+    def deadline(self, work: LongCall) -> float:
         """The earliest time for the outcome of charged work, in seconds after its start; 0 without padding."""
         return max(self.options.padding, work.deadline) if self.options.padding else 0.0
 

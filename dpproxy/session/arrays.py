@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dpproxy.sql.cursor import Cursor
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused, TooComplex
 from dpproxy.values.pgtypes import ARRAYS, SqlType, array_of
 
@@ -20,7 +20,7 @@ MOST_VALUES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class ListParameters:
     """A statement's list parameters; ``places`` has the start and end of each and the parameter's number."""
 
     text: str
@@ -76,7 +76,7 @@ class Lists:
         return "".join([*written, self.text[at:]])
 
 
-def lists(text: str) -> Lists | None:
+def lists(text: str) -> ListParameters | None:
     """The list parameters of a statement; None where it has none. One that is also used otherwise is not a list."""
     if "$" not in text or not _QUANTIFIER(text):
         return None
@@ -86,16 +86,16 @@ def lists(text: str) -> Lists | None:
         return None  # the engine will refuse it, with a better message
     times = Counter(number for _, _, number in places)
     alone = tuple(place for place in places if used[place[2]] == times[place[2]])
-    return Lists(text, alone) if alone else None
+    return ListParameters(text, alone) if alone else None
 
 
 def _places(cursor: Cursor) -> tuple[list[tuple[int, int, int]], Counter[int]]:
     """The places of lists in ``= ANY ($1)`` and the like, and how often each parameter occurs in all."""
     places, used = list[tuple[int, int, int]](), Counter[int]()
-    while cursor.token.kind is not Kind.END:
+    while cursor.token.kind is not TokenKind.END:
         is_list = _accept_quantifier(cursor) and cursor.accept("(")
         token = cursor.take()
-        if token.kind is not Kind.PARAMETER or len(token.raw) > _LONGEST:
+        if token.kind is not TokenKind.PARAMETER or len(token.raw) > _LONGEST:
             continue
         number = int(token.raw[1:])
         used[number] += 1
@@ -113,7 +113,7 @@ def _accept_cast(cursor: Cursor) -> bool:
     """Read a cast to an array, if it is next; False where there is another cast."""
     if not cursor.accept("::"):
         return True
-    while cursor.token.kind is Kind.WORD:
+    while cursor.token.kind is TokenKind.WORD:
         cursor.take()
     return cursor.accept("[", "]")
 

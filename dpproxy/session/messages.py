@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from dpproxy.config.settings import DEFAULTS, find, normalise
 from dpproxy.sql.cursor import Cursor
-from dpproxy.sql.lexer import Kind, Piece, Token, pieces, tokens
+from dpproxy.sql.lexer import Piece, Token, TokenKind, pieces, tokens
 from dpproxy.values.errors import InvalidParameter, Refusal, SyntaxRefused, TooComplex
 
 MOST_TEXT = 100_000
@@ -23,7 +23,7 @@ _BEGINS = frozenset({"select", "with", "values", "table"})
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StatementText:
     """The text of one statement.
 
     ``offset`` counts characters from the start of the message. ``hint`` holds the settings that
@@ -35,7 +35,7 @@ class Source:
     hint: dict[str, str] = field(default_factory=dict)
 
 
-def split(sql: str, *, is_admin: bool = False) -> tuple[Source, ...]:
+def split(sql: str, *, is_admin: bool = False) -> tuple[StatementText, ...]:
     """The statements of a message, without the empty ones; a message that is too long is refused unread.
 
     Errors: ``SyntaxRefused`` for an unfinished string, name or comment, and for a hint that does not read or is out
@@ -48,7 +48,7 @@ def split(sql: str, *, is_admin: bool = False) -> tuple[Source, ...]:
     if len(sql) > most:
         raise TooComplex(f"the statement is longer than {most} characters")
     hints = _hints(sql) if "/*+" in sql else {}
-    found = tuple(Source(piece.text, piece.offset, _hint_of(piece, hints)) for piece in pieces(sql))
+    found = tuple(StatementText(piece.text, piece.offset, _hint_of(piece, hints)) for piece in pieces(sql))
     for hint in hints.values():  # of no statement
         raise _misplaced(hint)
     if len(found) > MOST_STATEMENTS:
@@ -61,7 +61,7 @@ def _hints(sql: str) -> dict[int, Token]:
     found: dict[int, Token] = {}
     hint: Token | None = None
     for token in tokens(sql, comments=True):
-        if token.kind is not Kind.COMMENT:
+        if token.kind is not TokenKind.COMMENT:
             found |= {} if hint is None else {token.position: hint}
             hint = None
         elif _IS_OURS(token.raw):
@@ -105,7 +105,7 @@ def _misplaced(hint: Token) -> SyntaxRefused:
 
 def _assignments(hint: Token) -> dict[str, str]:
     """``dp(name=value, ...)`` as settings, each checked."""
-    words, settings = Words(Source(hint.raw[3:-2], 0)), dict[str, str]()
+    words, settings = Words(StatementText(hint.raw[3:-2], 0)), dict[str, str]()
     try:
         words.expect("dp", "(")
         while not words.accept(")"):
@@ -135,7 +135,7 @@ def _checked_value(name: str, value: str) -> str:
 class Words(Cursor):
     """The tokens of a session command; a statement inside it is a source of its own."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: StatementText) -> None:
         super().__init__(source.text)
         self.source = source
 
@@ -147,7 +147,7 @@ class Words(Cursor):
         if self.token.kind in _TEXTS:
             return self.take().text
         sign = self.accept_one("+", "-") or ""
-        if self.token.kind is not Kind.NUMBER:
+        if self.token.kind is not TokenKind.NUMBER:
             self.refuse()
         number = self.take()
         if not _NUMBER(number.raw):
@@ -158,14 +158,14 @@ class Words(Cursor):
             )
         return sign + number.raw.lower()
 
-    def inner(self, text: str, start: int) -> Source:
+    def inner(self, text: str, start: int) -> StatementText:
         """A statement inside this one, which begins ``start`` characters behind it.
 
         Errors: ``SyntaxRefused`` where it is empty.
         """
         if not text:
             self.refuse()
-        return Source(text, self.source.offset + start, self.source.hint)
+        return StatementText(text, self.source.offset + start, self.source.hint)
 
 
-_TEXTS = (Kind.TEXT, Kind.NAME, Kind.WORD)
+_TEXTS = (TokenKind.TEXT, TokenKind.NAME, TokenKind.WORD)

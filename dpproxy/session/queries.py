@@ -8,10 +8,10 @@ from typing import Any, Final, NoReturn, assert_never
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Scrollable, Settings
 from dpproxy.algebra.request import Prepared, Request, complete
-from dpproxy.session.arrays import Lists, lists
+from dpproxy.session.arrays import ListParameters, lists
 from dpproxy.session.commands.signals import Signal
 from dpproxy.session.commands.table import recognise
-from dpproxy.session.messages import Source, split
+from dpproxy.session.messages import StatementText, split
 from dpproxy.session.rows import check_described, send_answer, send_rows, send_stream
 from dpproxy.session.state import (
     Command,
@@ -20,8 +20,8 @@ from dpproxy.session.state import (
     EngineShow,
     OuterStatement,
     Portal,
-    State,
-    Statement,
+    PreparedStatement,
+    SessionState,
     WrapperStatement,
 )
 from dpproxy.session.transaction import Status, Transaction
@@ -58,7 +58,7 @@ class Queries:
 
     __slots__ = ("_caller", "_engine", "offset", "state")
 
-    def __init__(self, engine: Engine, caller: Caller, state: State) -> None:
+    def __init__(self, engine: Engine, caller: Caller, state: SessionState) -> None:
         self._engine = engine
         self._caller = caller
         self.state = state
@@ -74,7 +74,7 @@ class Queries:
             self.state.commit()
         self.state.transaction.several = False
 
-    def _prepare(self, source: Source, types: Sequence[int], state: State) -> Statement:
+    def _prepare(self, source: StatementText, types: Sequence[int], state: SessionState) -> PreparedStatement:
         """Read one statement; called off the event loop."""
         self.offset = source.offset
         action = recognise(source)
@@ -82,14 +82,14 @@ class Queries:
             case OuterStatement(inner, wrap, declared):
                 return self._wrap(source, wrap, self._prepare(inner, declared or types, state))
             case DeferredStatement(read):
-                return Statement(source, read(state))
+                return PreparedStatement(source, read(state))
             case Signal():
                 signal = action.typed(types)
-                return Statement(source, signal, signal.parameters)
+                return PreparedStatement(source, signal, signal.parameters)
             case None:
                 pass
             case _:
-                return Statement(source, action)
+                return PreparedStatement(source, action)
         if state.transaction.status is Status.FAILED:
             _refuse_failed()
         settings = {**state.transaction.settings, **source.hint}
@@ -97,14 +97,14 @@ class Queries:
         asked = (source.text, types) if found is None else (found.single(), found.element_types(types))
         prepared = complete(self._engine.prepare(self._caller, *asked, settings))
         parameters = prepared.parameters if found is None else found.types(prepared.parameters)
-        return Statement(source, prepared, parameters, found)
+        return PreparedStatement(source, prepared, parameters, found)
 
-    def _find_prepared(self, sql: str, types: Sequence[int]) -> Statement | None:
+    def _find_prepared(self, sql: str, types: Sequence[int]) -> PreparedStatement | None:
         """The query of a text that has one statement, where the engine has prepared it before; never waits."""
         self.offset = 0
         if self.state.transaction.status is Status.FAILED or len(sql) > SHORT:
             return None
-        source = Source(sql, 0)
+        source = StatementText(sql, 0)
         if not is_plain(sql):  # else it may be a session command, which the engine does not know
             sources = split(sql)
             if len(sources) != 1 or recognise(sources[0]) is not None or lists(sources[0].text) is not None:
@@ -112,17 +112,22 @@ class Queries:
             source = sources[0]
         settings = {**self.state.transaction.settings, **source.hint}
         prepared = self._engine.prepare(self._caller, source.text, types, settings, only_at_hand=True)
-        return None if prepared is None else Statement(source, prepared, prepared.parameters)
+        return None if prepared is None else PreparedStatement(source, prepared, prepared.parameters)
 
     def _wrap(
-        self, source: Source, wrap: Callable[[Statement], Command | WrapperStatement], inner: Statement
-    ) -> Statement:
+        self,
+        source: StatementText,
+        wrap: Callable[[PreparedStatement], Command | WrapperStatement],
+        inner: PreparedStatement,
+    ) -> PreparedStatement:
         if not isinstance(inner.action, Prepared) or inner.columns is None:
             raise SyntaxRefused("expected a query that returns rows", hint="write SELECT ...", position=0)
         action = wrap(inner)
-        return Statement(source, action, inner.parameters if isinstance(action, WrapperStatement) else ())
+        return PreparedStatement(
+            source, action, inner.parameters if isinstance(action, WrapperStatement) else ()
+        )
 
-    def _perform(self, statement: Statement, values: Sequence[object] = ()) -> Steps[Answer]:
+    def _perform(self, statement: PreparedStatement, values: Sequence[object] = ()) -> Steps[Answer]:
         _check_usable(statement, self.state.transaction)
         self.offset = statement.source.offset if statement.source else 0
         settings = statement.settings(self.state.transaction)
@@ -163,7 +168,11 @@ class Queries:
         return _responses(self._engine.news(self._caller.session))
 
     def _spread(
-        self, statement: Statement, found: Lists, values: Sequence[object], settings: Settings
+        self,
+        statement: PreparedStatement,
+        found: ListParameters,
+        values: Sequence[object],
+        settings: Settings,
     ) -> tuple[Prepared, tuple[object, ...]]:
         """The statement with as many parameters as its lists have values."""
         text, flat, types = found.spread(values, [kind.oid for kind in statement.parameters])
@@ -188,11 +197,11 @@ class Queries:
             yield from _notices(answer.notices)
             yield m.CommandComplete(tag)
 
-    def _known_alone(self, sql: str) -> list[Statement] | None:
+    def _known_alone(self, sql: str) -> list[PreparedStatement] | None:
         known = self._find_prepared(sql, ())
         return None if known is None else [known]
 
-    def _plan(self, sql: str) -> list[Statement]:
+    def _plan(self, sql: str) -> list[PreparedStatement]:
         """Every statement of a message, prepared with the settings that those before it will have left.
 
         At most one may be charged. Statements after a session command that will be refused are not prepared. Where one
@@ -202,15 +211,15 @@ class Queries:
         sources = split(sql, is_admin=self._caller.is_admin)
         trial = self.state.copy()
         trial.transaction.several = len(sources) > 1
-        planned: list[Statement] = []
+        planned: list[PreparedStatement] = []
         for source in sources:
             try:
                 planned.append(self._prepare(source, (), trial))
             except Refusal as refusal:
                 if not planned or isinstance(refusal, SyntaxRefused | Cancelled):
                     raise
-                late = Statement(source, Command(partial(_refuse, refusal), runs_in_failed=True))
-                return [*takewhile(Statement.is_undone, planned), late]
+                late = PreparedStatement(source, Command(partial(_refuse, refusal), runs_in_failed=True))
+                return [*takewhile(PreparedStatement.is_undone, planned), late]
             if sum(statement.charged for statement in planned) > 1:
                 raise Unsupported(
                     "more than one statement over protected tables in one message is not supported",
@@ -236,7 +245,7 @@ class Queries:
         self.state.hold_statement(message.name, statement)
         yield m.ParseComplete()
 
-    def _prepare_one(self, message: m.Parse) -> Statement:
+    def _prepare_one(self, message: m.Parse) -> PreparedStatement:
         sources = split(message.sql, is_admin=self._caller.is_admin)
         if len(sources) > 1:
             raise SyntaxRefused(
@@ -245,7 +254,7 @@ class Queries:
                 position=sources[1].offset,
             )
         if not sources:
-            return Statement(None, None)
+            return PreparedStatement(None, None)
         statement = self._prepare(sources[0], message.types, self.state)
         _check_usable(statement, self.state.transaction)
         return statement
@@ -322,7 +331,7 @@ class Queries:
         held.pop(message.name, None)
         yield m.CloseComplete()
 
-    def _statement(self, name: str) -> Statement:
+    def _statement(self, name: str) -> PreparedStatement:
         try:
             return self.state.statements[name]
         except KeyError:
@@ -344,7 +353,7 @@ def _decode_values(
     )
 
 
-def _check_usable(statement: Statement, transaction: Transaction) -> None:
+def _check_usable(statement: PreparedStatement, transaction: Transaction) -> None:
     if transaction.status is Status.FAILED and not statement.runs_in_failed:
         _refuse_failed()
 
@@ -354,11 +363,11 @@ def _refuse_failed() -> NoReturn:
     raise FailedTransaction(message, hint="end it with ROLLBACK")
 
 
-def _refuse(refusal: Refusal, _: State) -> NoReturn:
+def _refuse(refusal: Refusal, _: SessionState) -> NoReturn:
     raise refusal
 
 
-def _passes(statement: Statement, trial: State) -> bool:
+def _passes(statement: PreparedStatement, trial: SessionState) -> bool:
     """Try a session statement on a copy of the state; False where it would be refused."""
     try:
         _check_usable(statement, trial.transaction)

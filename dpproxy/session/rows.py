@@ -74,7 +74,7 @@ def send_rows(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[
     for start in range(0, len(rows), most):
         portion = partial(_framed, columns, formats, rows[start : start + most])
         framed = (yield from work(portion, continues=True)) if by_column or len(rows) > most else portion()
-        yield m.Rows(framed)
+        yield m.DataRows(framed)
 
 
 def send_stream(answer: Answer, stream: Stream, formats: Sequence[int], limit: int) -> Steps[int]:
@@ -87,7 +87,7 @@ def send_stream(answer: Answer, stream: Stream, formats: Sequence[int], limit: i
             break
         count += rows
         if framed:
-            yield m.Rows(framed)
+            yield m.DataRows(framed)
     return count
 
 

@@ -1,7 +1,7 @@
 """One client's session without input or output: login, statements, portals, transactions.
 
-``Session.receive`` is a generator: it takes a message, yields messages to send and ``Work`` to do. The caller does the
-work, on whichever thread, and sends the result back in, or throws the exception.
+``Session.receive`` is a generator: it takes a message, yields messages to send and each ``LongCall`` to make. The
+caller makes it, on whichever thread, and sends the result back in, or throws the exception.
 """
 
 import logging
@@ -17,15 +17,15 @@ from dpproxy.algebra.plan import Caller
 from dpproxy.config.settings import REPORTED, SETTINGS
 from dpproxy.session.login import LONG_KEY, database_of, key_length, negotiation, settings_of, user_of
 from dpproxy.session.queries import Queries
-from dpproxy.session.state import State
+from dpproxy.session.state import SessionState
 from dpproxy.session.transaction import Status, Transaction
-from dpproxy.session.work import Engine, Engines, Steps, Work, work
+from dpproxy.session.work import Engine, Engines, LongCall, Steps, work
 from dpproxy.values.errors import Internal, ProtocolViolation, Refusal, UnknownDatabase
 from dpproxy.wire import messages as m
 from dpproxy.wire.frontend import check_text
 from dpproxy.wire.scram import ScramSecret, ScramServer
 
-__all__ = ["Engines", "Session", "Steps", "Users", "Work"]
+__all__ = ["Engines", "LongCall", "Session", "Steps", "Users"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -177,7 +177,9 @@ class Session:
         since = yield from work(partial(self._users.since, user))
         caller = Caller(user, roles, secrets.token_hex(16), database, self.process, since)
         configured = yield from work(partial(self._engines.initial_settings, caller))
-        state = State(Transaction(settings_of(self._startup, configured)), send=partial(self.signal, caller))
+        state = SessionState(
+            Transaction(settings_of(self._startup, configured)), send=partial(self.signal, caller)
+        )
         self.admit(caller)
         self._engine = yield from work(partial(self._engines.connect, caller))
         self.caller = caller
@@ -205,7 +207,7 @@ class Session:
         else:
             self._skipping = True
 
-    def _report(self, state: State) -> Steps[None]:
+    def _report(self, state: SessionState) -> Steps[None]:
         """Send the settings that have changed since they were last reported."""
         for key in REPORTED:
             value = state.transaction.settings[key]

@@ -7,13 +7,13 @@ from typing import Final, NoReturn, Protocol, runtime_checkable
 from dpproxy.algebra.plan import Answer, Settings, Stream
 from dpproxy.algebra.request import Prepared
 from dpproxy.config.settings import PRESENT
-from dpproxy.session.arrays import Lists
+from dpproxy.session.arrays import ListParameters
 from dpproxy.session.commands.signals import Send, Signal
-from dpproxy.session.messages import Source
+from dpproxy.session.messages import StatementText
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.pgtypes import Column, SqlType
-from dpproxy.wire.copying import Layout
+from dpproxy.wire.copying import CopyLayout
 
 MOST_STATEMENTS: Final = 1000
 """Prepared statements that a session may hold."""
@@ -43,7 +43,7 @@ class Sized(Protocol):
 class Command:
     """A session command; ``run`` is quick and changes nothing but the session."""
 
-    run: Callable[["State"], Answer]
+    run: Callable[["SessionState"], Answer]
     columns: tuple[Column, ...] | None = None
     runs_in_failed: bool = False
     """Whether it may run in a failed transaction block."""
@@ -63,9 +63,9 @@ class EngineShow:
 class WrapperStatement:
     """A statement that runs another one and does something with its answer: DECLARE, COPY, EXECUTE."""
 
-    inner: "Statement"
-    finish: Callable[["State", Answer], Answer]
-    check: Callable[["State"], None] = lambda _: None
+    inner: "PreparedStatement"
+    finish: Callable[["SessionState", Answer], Answer]
+    check: Callable[["SessionState"], None] = lambda _: None
     """Called before the inner statement runs; raises where it may not run now."""
     values: tuple[object, ...] | None = field(default=None, repr=False)
     """The parameters of the inner statement; None where they are those of the outer one."""
@@ -78,8 +78,8 @@ class WrapperStatement:
 class OuterStatement:
     """A statement around another one, which is not read yet; ``types`` are the parameter OIDs that it declares."""
 
-    inner: Source
-    wrap: Callable[["Statement"], Command | WrapperStatement]
+    inner: StatementText
+    wrap: Callable[["PreparedStatement"], Command | WrapperStatement]
     types: tuple[int, ...] = ()
 
 
@@ -87,25 +87,25 @@ class OuterStatement:
 class DeferredStatement:
     """A statement whose meaning depends on the session's state: FETCH, EXECUTE."""
 
-    read: Callable[["State"], Command | WrapperStatement]
+    read: Callable[["SessionState"], Command | WrapperStatement]
 
 
 @dataclass(frozen=True, slots=True)
 class CopyOut(Answer):
     """An answer that is sent as COPY data: the rows of ``answer`` in a layout."""
 
-    layout: Layout = field(default_factory=Layout)
+    layout: CopyLayout = field(default_factory=CopyLayout)
     answer: Answer = field(default_factory=lambda: Answer(""))
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PreparedStatement:
     """A prepared statement; ``source`` and ``action`` are None for the empty one."""
 
-    source: Source | None
+    source: StatementText | None
     action: Command | EngineShow | WrapperStatement | Prepared | Signal | None
     parameters: tuple[SqlType, ...] = ()
-    lists: Lists | None = None
+    lists: ListParameters | None = None
     """Its list parameters, if any."""
 
     @property
@@ -147,7 +147,7 @@ class Statement:
 class Portal:
     """A statement with its parameters; its answer is computed once and sent in parts."""
 
-    statement: Statement
+    statement: PreparedStatement
     values: tuple[object, ...] = field(repr=False)
     formats: tuple[int, ...]
     answer: Answer | None = field(default=None, repr=False)
@@ -180,11 +180,11 @@ class Portal:
 
 
 @dataclass(slots=True)
-class State:
+class SessionState:
     """The state of one session between its messages."""
 
     transaction: Transaction
-    statements: dict[str, Statement] = field(default_factory=dict)
+    statements: dict[str, PreparedStatement] = field(default_factory=dict)
     portals: dict[str, Portal] = field(default_factory=dict)
     streams: list[Stream] = field(default_factory=list)
     """The open streams of its portals."""
@@ -216,7 +216,7 @@ class State:
             stream.close()
         self.streams = [stream for stream in self.streams if stream.is_open]
 
-    def hold_statement(self, name: str, statement: Statement) -> None:
+    def hold_statement(self, name: str, statement: PreparedStatement) -> None:
         """Store a prepared statement under a name.
 
         Errors: ``TooComplex``.
@@ -242,7 +242,7 @@ class State:
         if sum(portal.row_bytes for portal in others) >= MOST_ROW_BYTES:
             _refuse_more(f"{MOST_ROW_BYTES} bytes of rows in open portals", "close")
 
-    def copy(self) -> "State":
+    def copy(self) -> "SessionState":
         """A copy on which commands are tried; it does not check whether the caller may still read rows."""
         return replace(
             self,

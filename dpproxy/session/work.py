@@ -62,7 +62,7 @@ class Engines(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class LongCall:
     """A call that may take long. The outcome of a charged one leaves on the grid of its ``deadline`` (seconds)."""
 
     call: Callable[[], object]
@@ -94,7 +94,7 @@ def attempt(call: Callable[[], object]) -> Outcome:
         return None, error
 
 
-Steps = Generator[Backend | Work, object, T]
+Steps = Generator[Backend | LongCall, object, T]
 """Messages to send and work to do, in order; returns a value of the given type."""
 
 
@@ -107,5 +107,5 @@ def work(
     at_hand: Callable[[], T | None] = lambda: None,
     continues: bool = False,
 ) -> Steps[T]:
-    """Yield a call as ``Work``; returns its result, or raises its exception."""
-    return cast("T", (yield Work(call, charged, deadline, notices, at_hand, continues)))
+    """Yield a call as ``LongCall``; returns its result, or raises its exception."""
+    return cast("T", (yield LongCall(call, charged, deadline, notices, at_hand, continues)))

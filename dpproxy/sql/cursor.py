@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import NoReturn, TypeVar
 
-from dpproxy.sql.lexer import Kind, Token, tokens
+from dpproxy.sql.lexer import Token, TokenKind, tokens
 from dpproxy.sql.quoting import RESERVED
 from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
 
 T = TypeVar("T")
 
-_UNQUOTED = (Kind.WORD, Kind.SYMBOL)
-_NAMES = (Kind.WORD, Kind.NAME)
+_UNQUOTED = (TokenKind.WORD, TokenKind.SYMBOL)
+_NAMES = (TokenKind.WORD, TokenKind.NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Cursor:
     @property
     def is_last(self) -> bool:
         """Whether one token is left."""
-        return self._peek().kind is not Kind.END and self._peek(1).kind is Kind.END
+        return self._peek().kind is not TokenKind.END and self._peek(1).kind is TokenKind.END
 
     def at(self, *words: str) -> bool:
         """Whether the next tokens are these unquoted words, or symbols."""
@@ -80,7 +80,7 @@ class Cursor:
     def take(self) -> Token:
         """The next token, read; END is never passed."""
         token = self._peek()
-        self._read(token.kind is not Kind.END)
+        self._read(token.kind is not TokenKind.END)
         return token
 
     def accept(self, *words: str) -> bool:
@@ -106,7 +106,7 @@ class Cursor:
     def choose(self, choices: Mapping[str, T], after: str | None, unlisted: Container[str] = ()) -> T:
         """Read one of these words, or refuse; returns its value. Refusals do not list the ``unlisted``."""
         token = self.token
-        if token.kind is not Kind.WORD or token.text not in choices:
+        if token.kind is not TokenKind.WORD or token.text not in choices:
             self.refuse([word.upper() for word in choices if word not in unlisted], after)
         self.take()
         return choices[token.text]
@@ -114,7 +114,7 @@ class Cursor:
     def name(self, what: str, after: str) -> Name:
         """An identifier, or refuse."""
         token = self.token
-        if token.kind is Kind.WORD and token.text in RESERVED:
+        if token.kind is TokenKind.WORD and token.text in RESERVED:
             hint = f'The word "{token.text}" is reserved: as a name it is written in double quotes.'
             self.refuse([f"the {what}'s name"], after, hint)
         if token.kind not in _NAMES:
@@ -160,7 +160,7 @@ class Cursor:
     def rest(self) -> tuple[str, int]:
         """Take the text from the next token to the end, without trailing semicolons, and its position."""
         start = end = self.position
-        while (token := self.take()).kind is not Kind.END:
+        while (token := self.take()).kind is not TokenKind.END:
             end = end if token.raw == ";" else token.end
         return self._sql[start:end], start
 
@@ -170,7 +170,7 @@ class Cursor:
         start, end, depth = self.position, self.position, 1
         while depth:
             token = self.take()
-            if token.kind is Kind.END:
+            if token.kind is TokenKind.END:
                 self.refuse()
             depth += (token.raw == "(") - (token.raw == ")")
             end = token.end if depth else end
@@ -179,7 +179,9 @@ class Cursor:
     def expression(self, after: str, *stops: str) -> str:
         """Take the text up to a comma, a closing parenthesis or a word of ``stops``, or refuse."""
         start = end = self.position
-        while not (self.at(",") or self.at(")") or self.token.kind is Kind.END or any(map(self.at, stops))):
+        while not (
+            self.at(",") or self.at(")") or self.token.kind is TokenKind.END or any(map(self.at, stops))
+        ):
             if self.at("("):
                 self.parenthesis()
             else:
@@ -193,7 +195,7 @@ class Cursor:
         """Refuse anything more than semicolons."""
         while self.at(";"):
             self.take()
-        if self.token.kind is not Kind.END:
+        if self.token.kind is not TokenKind.END:
             self.refuse([] if after is None else ["the end of the statement"], after)
 
     def _read(self, count: int) -> None:
@@ -215,9 +217,9 @@ class Cursor:
         token = self.token
         shown = list(dict.fromkeys([*map(_quoted_words, self._tried), *expected]))
         if after is None and not expected:
-            near = "at end of input" if token.kind is Kind.END else f'at or near "{token.raw}"'
+            near = "at end of input" if token.kind is TokenKind.END else f'at or near "{token.raw}"'
             raise SyntaxRefused(f"syntax error {near}", position=token.position)
-        if hint is None and token.kind is Kind.WORD:
+        if hint is None and token.kind is TokenKind.WORD:
             close = get_close_matches(token.text.upper(), shown, n=1, cutoff=0.6)
             hint = f"Did you mean {close[0]}?" if close else None
         listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

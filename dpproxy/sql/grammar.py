@@ -196,7 +196,7 @@ def _with_plain_texts(found: Sequence[Token], sql: str) -> list[Token]:
 def _plain(token: Token, sql: str) -> Token:
     raw = sql[token.start : token.end + 1]
     raw = raw[1:] if token.token_type == TokenType.NATIONAL_STRING else raw
-    text = lexer.Token(lexer.Kind.TEXT, raw, token.start).text
+    text = lexer.Token(lexer.TokenKind.TEXT, raw, token.start).text
     return Token(TokenType.STRING, text, token.line, token.col, token.start, token.end)
 
 

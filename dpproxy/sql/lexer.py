@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dpproxy.values.errors import SyntaxRefused
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is; the value is its name in messages."""
 
     TEXT = "text"
@@ -31,7 +31,7 @@ class Kind(Enum):
 class Token(NamedTuple):
     """One token as it is written, and where it begins."""
 
-    kind: Kind
+    kind: TokenKind
     raw: str
     position: int
 
@@ -48,9 +48,9 @@ class Token(NamedTuple):
             SyntaxRefused: an escape that is not supported, an empty name, a zero character.
         """
         match self.kind:
-            case Kind.WORD:
+            case TokenKind.WORD:
                 return self.raw.lower() if self.raw.isascii() else self.raw.translate(_FOLD)
-            case Kind.TEXT | Kind.NAME:
+            case TokenKind.TEXT | TokenKind.NAME:
                 return _content(self)
             case _:
                 return self.raw
@@ -58,9 +58,9 @@ class Token(NamedTuple):
     @property
     def description(self) -> str:
         """The token in an error message, without the content of a literal."""
-        if self.kind in {Kind.WORD, Kind.SYMBOL}:
+        if self.kind in {TokenKind.WORD, TokenKind.SYMBOL}:
             return f'"{self.text}"'
-        return self.kind.value if self.kind is Kind.END else f"a {self.kind.value}"
+        return self.kind.value if self.kind is TokenKind.END else f"a {self.kind.value}"
 
 
 _TOKEN = re.compile(
@@ -82,7 +82,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_KINDS = (Kind.END, *Kind)
+_KINDS = (TokenKind.END, *TokenKind)
 """By the number of the group."""
 _SPACE = re.compile(r"(?: [ \t\n\r\f\v]++ | --[^\n\r]*+ )*+", re.VERBOSE)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
@@ -97,17 +97,17 @@ def tokens(sql: str, *, comments: bool = False) -> Iterator[Token]:
     Raises:
         SyntaxRefused: at the first character that starts no token.
     """
-    at, kind = 0, Kind.SYMBOL
-    while kind is not Kind.END:
+    at, kind = 0, TokenKind.SYMBOL
+    while kind is not TokenKind.END:
         found = _TOKEN.match(sql, at)
         if found is None:
             raise _unreadable(sql, at)
         group = found.lastindex or 0
         kind = _KINDS[group]
         start, at = found.span(group)
-        if kind is Kind.DOLLAR:
-            kind, at = Kind.TEXT, _dollar_end(sql, start, found[group])
-        elif kind is Kind.COMMENT:
+        if kind is TokenKind.DOLLAR:
+            kind, at = TokenKind.TEXT, _dollar_end(sql, start, found[group])
+        elif kind is TokenKind.COMMENT:
             at = _comment_end(sql, start)
             if not comments:
                 continue
@@ -151,7 +151,7 @@ def constants(sql: str) -> list[tuple[int, int]]:
     return found
 
 
-_CONSTANT = frozenset((_KINDS.index(Kind.TEXT), _KINDS.index(Kind.NUMBER)))
+_CONSTANT = frozenset((_KINDS.index(TokenKind.TEXT), _KINDS.index(TokenKind.NUMBER)))
 
 
 # --- statements
@@ -176,9 +176,9 @@ def pieces(sql: str) -> Iterator[Piece]:
     start, end, depth, is_explain = -1, 0, 0, False
     for token in tokens(sql):
         kind, raw, position = token
-        if kind is Kind.SYMBOL:
+        if kind is TokenKind.SYMBOL:
             depth += (raw == "(") - (raw == ")")
-        if kind is Kind.END or (raw == ";" and not (is_explain and depth > 0)):
+        if kind is TokenKind.END or (raw == ";" and not (is_explain and depth > 0)):
             if start >= 0:
                 yield Piece(sql[start:end], start)
             start, depth = -1, 0
@@ -215,7 +215,7 @@ def _content(token: Token) -> str:
         text = raw[1:-1].replace(quote * 2, quote)
     if "\0" in text:
         raise SyntaxRefused("a zero character in a literal", position=token.position)
-    if token.kind is Kind.NAME and not text:
+    if token.kind is TokenKind.NAME and not text:
         raise SyntaxRefused("a quoted name is empty", position=token.position)
     return text
 

@@ -95,7 +95,7 @@ TYPES: tuple[SqlType, ...] = (
 )  # fmt: skip
 """The scalar types."""
 OBJECTS = frozenset({REGPROC, REGPROCEDURE, REGCLASS, REGTYPE, REGNAMESPACE, REGROLE})
-"""Numbers of the catalogue's objects that are shown by name; their values are ``Named``."""
+"""Numbers of the catalogue's objects that are shown by name; their values are ``ObjectName``."""
 ARRAYS: dict[int, SqlType] = {
     199: JSON, 1008: REGPROC, 1041: INET, 1000: BOOL, 1001: BYTEA, 1002: CHAR, 1003: NAME, 1005: INT2, 1007:
     INT4, 1009: TEXT, 1011: XID, 1014: BPCHAR, 1015: VARCHAR, 1016: INT8, 1021: FLOAT4, 1022: FLOAT8, 1028: OID,
@@ -109,13 +109,13 @@ VECTORS: dict[int, SqlType] = {INT2VECTOR.oid: INT2, OIDVECTOR.oid: OID}
 """The same for the catalogue's own lists of one dimension, which are counted from 0."""
 
 
-class Named(str):
+class ObjectName(str):
     """The name of an object, with its number."""
 
     __slots__ = ("oid",)
     oid: int
 
-    def __new__(cls, name: str, oid: int) -> "Named":
+    def __new__(cls, name: str, oid: int) -> "ObjectName":
         """Equal to its name."""
         made = super().__new__(cls, name)
         made.oid = oid
@@ -182,14 +182,14 @@ class ForeignKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckConstraint:
     """CHECK; ``expression`` in the engine's SQL. A row for which it is NULL passes."""
 
     table: str
     expression: str
 
 
-Constraint = UniqueKey | ForeignKey | Check
+Constraint = UniqueKey | ForeignKey | CheckConstraint
 
 
 @dataclass(frozen=True, slots=True)

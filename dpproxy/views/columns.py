@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpproxy.anonymize.model import Categories, Domain, Interval, Taxonomy
+from dpproxy.anonymize.model import Categories, ConceptGraph, Domain, LatticeDomain
 from dpproxy.policy.model import ColumnClass, Scalar
 from dpproxy.sql.quoting import quoted
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
@@ -27,7 +27,7 @@ Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class NumberColumn:
     """Numbers: place i stands for ``(low + i * step) * unit``, the last place for ``high * unit``."""
 
     low: int
@@ -36,7 +36,7 @@ class Steps:
     step: int = 1
 
     @classmethod
-    def of(cls, low: int, high: int, unit: Fraction) -> "Steps":
+    def of(cls, low: int, high: int, unit: Fraction) -> "NumberColumn":
         """The lattice from ``low`` to ``high``, of at most ``MOST_STEPS`` steps."""
         return cls(low, high, unit, max(1, -(-(high - low) // MOST_STEPS)))
 
@@ -47,7 +47,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Moments(Steps):
+class MomentColumn(NumberColumn):
     """Dates and timestamps: numbers count days, or microseconds, from ``first``."""
 
     first: date = date(1970, 1, 1)
@@ -62,7 +62,7 @@ class Listed:
     parents: tuple[tuple[int, ...], ...] | None = None
 
 
-PlacesOf = Steps | Listed
+PlacesOf = NumberColumn | Listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class ViewColumn:
     def domain(self) -> Domain:
         """The domain in the form that methods take."""
         match self.places:
-            case Steps():
-                return Interval(0, self.places.last)
+            case NumberColumn():
+                return LatticeDomain(0, self.places.last)
             case Listed(values, ordered, parents):
-                return Categories(len(values), ordered) if parents is None else Taxonomy(parents)
+                return Categories(len(values), ordered) if parents is None else ConceptGraph(parents)
             case _:
                 assert_never(self.places)
 
@@ -103,7 +103,7 @@ def encode(
 
     places = column.places
     match places:
-        case Steps():
+        case NumberColumn():
             known = values.is_valid().to_numpy(zero_copy_only=False)
             numbers = pc.fill_null(values.cast(pa.int64()), places.low).to_numpy(zero_copy_only=False)
             found = (np.clip(numbers, places.low, places.high) - places.low + places.step // 2) // places.step
@@ -128,9 +128,9 @@ def _as_held(values: Sequence[Scalar | None], kind: pa.DataType) -> pa.Array:
 def decode(column: ViewColumn, places: Places) -> pa.Array:
     """The values at ``places``: decimals as integers in units of their last digit, all other values as clients see."""
     match column.places:
-        case Moments() as moments:
+        case MomentColumn() as moments:
             return _without(_moments(column, places), places > moments.last)
-        case Steps() as steps:
+        case NumberColumn() as steps:
             numbers, absent = (
                 np.clip(steps.low + places * steps.step, steps.low, steps.high),
                 places > steps.last,
@@ -158,7 +158,7 @@ def _shown(value: Scalar | None) -> Scalar | float | None:
 
 def _moments(column: ViewColumn, places: Places) -> pa.Array:
     moments = column.places
-    if not isinstance(moments, Moments):
+    if not isinstance(moments, MomentColumn):
         raise TypeError("no moments")
     since = np.clip(moments.low + places * moments.step, moments.low, moments.high)
     if column.type.oid == DATE.oid:
@@ -224,18 +224,18 @@ class ShownColumn:
     longest: int | None = None
     first: date | None = None
     last: date | None = None
-    steps: Steps | None = field(default=None)
+    steps: NumberColumn | None = field(default=None)
 
 
 def shown_column(column: ViewColumn, *, inside: bool) -> ShownColumn:
     """The public facts of a view's column, from its domain alone."""
     places = column.places
-    if isinstance(places, Moments):
+    if isinstance(places, MomentColumn):
         ends = [_end(places, column.type, n) for n in (places.low, places.high)]
         return ShownColumn(
             column.name, column.type, first=ends[0], last=ends[1], steps=places if inside else None
         )
-    if isinstance(places, Steps):
+    if isinstance(places, NumberColumn):
         low, high = places.low * places.unit, places.high * places.unit
         return ShownColumn(column.name, column.type, low, high, steps=places if inside else None)
     texts = [len(v) for v in places.values if isinstance(v, str)]
@@ -246,7 +246,7 @@ def shown_column(column: ViewColumn, *, inside: bool) -> ShownColumn:
     return ShownColumn(column.name, column.type, min(numbers) * scale, max(numbers) * scale)
 
 
-def _end(places: Moments, kind: SqlType, number: int) -> date:
+def _end(places: MomentColumn, kind: SqlType, number: int) -> date:
     if kind.oid == DATE.oid:
         return date.fromordinal(places.first.toordinal() + number)
     return _moment(places.first) + timedelta(microseconds=number)

@@ -11,7 +11,7 @@ from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import CatalogueUnavailable
 from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.views.columns import ShownColumn, stored
-from dpproxy.views.make import Relation
+from dpproxy.views.make import StoredRelation
 
 FOLDER = "views"
 _WRITING: dict[str, str | bool | int | float | list[str]] = {
@@ -24,7 +24,7 @@ def file_of(state: Path, view: str, epoch: int) -> Path:
     return state / FOLDER / f"{quote(view, safe='')}-{epoch}.duckdb"
 
 
-def write(path: Path, relations: Mapping[str, Relation], *, inside: bool) -> None:
+def write(path: Path, relations: Mapping[str, StoredRelation], *, inside: bool) -> None:
     """Write a build's file, and rename it once it is synced to disk. Raises ``CatalogueUnavailable``."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     half = path.with_suffix(".tmp")

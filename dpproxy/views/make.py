@@ -16,15 +16,15 @@ from dpproxy.anonymize import measures
 from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
-    Build,
-    Interval,
     InvalidOption,
+    LatticeDomain,
     Method,
     Progress,
-    Request,
     Role,
     Table,
     Together,
+    ViewBuild,
+    ViewRequest,
 )
 from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
 from dpproxy.sql.grammar import parse
@@ -32,8 +32,8 @@ from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import INT8, TIMESTAMP
 from dpproxy.views.columns import (
     Listed,
+    NumberColumn,
     ShownColumn,
-    Steps,
     ViewColumn,
     decode,
     encode,
@@ -52,7 +52,7 @@ ACHIEVED = "achieved "
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class StoredRelation:
     """A relation to be stored: its columns, and its rows in the form that ``columns.stored`` takes."""
 
     columns: tuple[ShownColumn, ...]
@@ -65,7 +65,7 @@ def checked(
     expected_rows: int | None,
     methods: Mapping[str, Method],
     together: tuple[Together, ...] = (),
-) -> tuple[Method, Build]:
+) -> tuple[Method, ViewBuild]:
     """The method of a view, with its guarantee and price. Raises ``InvalidOption``; reads no row."""
     method = methods.get(str(view.option("method")))
     if method is None:
@@ -77,7 +77,7 @@ def checked(
     if unknown is not None:
         listed = ", ".join([*method.options, *sorted(OWN - {"method"})])
         raise InvalidOption(unknown, f"{method.name} has no such option", f"Options: {listed}.")
-    return method, method.check(Request(_attributes(view, columns), own, expected_rows, together))
+    return method, method.check(ViewRequest(_attributes(view, columns), own, expected_rows, together))
 
 
 def own_options(view: ProtectedView) -> dict[str, OptionValue]:
@@ -97,14 +97,14 @@ def _workload(value: OptionValue, columns: Sequence[ViewColumn]) -> OptionValue:
 def _bins(value: OptionValue, columns: Sequence[ViewColumn]) -> OptionValue:
     """The widths of bins, as in 'age 10', in places of their columns; what is no such text stays as it is."""
     entries = (value,) if isinstance(value, str) else value
-    numbers = {column.name: column for column in columns if isinstance(column.places, Steps)}
+    numbers = {column.name: column for column in columns if isinstance(column.places, NumberColumn)}
     return tuple(_in_places(str(one), numbers) for one in entries) if isinstance(entries, tuple) else value
 
 
 def _in_places(text: str, numbers: Mapping[str, ViewColumn]) -> str:
     name, _, width = text.rpartition(" ")
     column = numbers.get(name.strip())
-    if column is None or not isinstance(column.places, Steps) or not _WIDTH.fullmatch(width):
+    if column is None or not isinstance(column.places, NumberColumn) or not _WIDTH.fullmatch(width):
         return text
     places = Fraction(width) / (column.places.unit * column.places.step)
     if column.type.oid == TIMESTAMP.oid:  # a width in days, to the nearest step
@@ -180,7 +180,7 @@ def places(columns: Sequence[ViewColumn], exact: Exact[pa.Table], *, nulls: bool
 def _size(column: ViewColumn) -> int:
     """The number of places of a column."""
     match column.places:
-        case Steps():
+        case NumberColumn():
             return column.places.last + 1 + column.nullable
         case Listed(values):
             return len(values)
@@ -188,7 +188,7 @@ def _size(column: ViewColumn) -> int:
             assert_never(column.places)
 
 
-def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymized:
+def made(build: ViewBuild, rows: Table, words: Words, progress: Progress) -> Anonymized:
     """Run the method; released rows are shuffled, since their order could depend on the order of the input."""
     found = build.make(rows, words, progress)
     order = np.argsort(np.frombuffer(words(8 * len(found.rows)), np.uint64), kind="stable")
@@ -197,7 +197,7 @@ def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymi
 
 
 def figures(
-    view: ProtectedView, build: Build, columns: Sequence[ViewColumn], rows: Table, found: Anonymized
+    view: ProtectedView, build: ViewBuild, columns: Sequence[ViewColumn], rows: Table, found: Anonymized
 ) -> dict[str, float]:
     """Exact figures of a release: its information loss, its risk, and ``achieved``; only those that are defined."""
     attributes = _attributes(view, columns)
@@ -215,7 +215,9 @@ def figures(
 
 def _known(rows: Table, attributes: Sequence[Attribute]) -> Table:
     """The rows without NULL."""
-    highs = [a.domain.high if isinstance(a.domain, Interval) else np.iinfo(np.int64).max for a in attributes]
+    highs = [
+        a.domain.high if isinstance(a.domain, LatticeDomain) else np.iinfo(np.int64).max for a in attributes
+    ]
     return rows[(rows <= highs).all(axis=1)]
 
 
@@ -223,7 +225,9 @@ def _named(achieved: Mapping[str, float]) -> dict[str, float]:
     return {f"{ACHIEVED}{name}": value for name, value in achieved.items()}
 
 
-def relations(build: Build, columns: Sequence[ViewColumn], found: Anonymized) -> dict[str, Relation]:
+def relations(
+    build: ViewBuild, columns: Sequence[ViewColumn], found: Anonymized
+) -> dict[str, StoredRelation]:
     """The relations to store, by suffix; that of the view itself is ``""``."""
     names = build.columns or tuple(column.name for column in columns)
     known = {column.name: column for column in columns}
@@ -236,7 +240,7 @@ def relations(build: Build, columns: Sequence[ViewColumn], found: Anonymized) ->
 
 def _relation(
     names: Sequence[str], rows: Table, known: Mapping[str, ViewColumn], *, inside: bool
-) -> Relation:
+) -> StoredRelation:
     shown: list[ShownColumn] = []
     arrays: list[pa.Array] = []
     for index, name in enumerate(names):
@@ -244,4 +248,4 @@ def _relation(
         shown.append(ShownColumn(name, INT8) if column is None else shown_column(column, inside=inside))
         is_place = column is None or inside
         arrays.append(pa.array(values, pa.int64()) if is_place else decode(known[name], values))
-    return Relation(tuple(shown), pa.table(arrays, list(names)))
+    return StoredRelation(tuple(shown), pa.table(arrays, list(names)))

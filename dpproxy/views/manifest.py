@@ -17,7 +17,7 @@ from pathlib import Path
 from dpproxy.accounting.canonical import digest
 from dpproxy.values.errors import CatalogueUnavailable, StartupError
 from dpproxy.values.pgtypes import BY_OID, NUMERIC, SqlType
-from dpproxy.views.columns import Moments, ShownColumn, Steps
+from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
 from dpproxy.views.files import FOLDER
 
 FILE = "views.sqlite"
@@ -219,7 +219,7 @@ def _column(column: ShownColumn) -> dict[str, object]:
         "first": None if column.first is None else column.first.isoformat(),
         "last": None if column.last is None else column.last.isoformat(),
         "steps": None if steps is None else [steps.low, steps.high, str(steps.unit), steps.step],
-        "from": steps.first.isoformat() if isinstance(steps, Moments) else None,
+        "from": steps.first.isoformat() if isinstance(steps, MomentColumn) else None,
     }
 
 
@@ -246,15 +246,15 @@ def _shown(held: Mapping[str, object]) -> ShownColumn:
     )
 
 
-def _steps(held: Mapping[str, object]) -> Steps | None:
+def _steps(held: Mapping[str, object]) -> NumberColumn | None:
     steps = held["steps"]
     if not isinstance(steps, list):
         return None
     low, high, unit, step = steps
     start = _date(held["from"])
     if start is None:
-        return Steps(low, high, Fraction(unit), step)
-    return Moments(low, high, Fraction(unit), step, start)
+        return NumberColumn(low, high, Fraction(unit), step)
+    return MomentColumn(low, high, Fraction(unit), step, start)
 
 
 def _date(text: object) -> date | None:

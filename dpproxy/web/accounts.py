@@ -39,7 +39,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class BudgetBar:
     """What was spent of a budget on one day, in percent of the dearest day."""
 
     at: float
@@ -53,7 +53,7 @@ class Budget:
 
     account: Account
     users: tuple[Account, ...] = ()
-    bars: tuple[Bar, ...] = ()
+    bars: tuple[BudgetBar, ...] = ()
     outlook: str = ""
     """When nothing is left, in words."""
 
@@ -150,13 +150,13 @@ def budgets(rows: Iterable[Record], days: Days, today: date) -> list[Budget]:
     ]
 
 
-def _bars(days: Days, one: Account, today: date) -> Iterator[Bar]:
+def _bars(days: Days, one: Account, today: date) -> Iterator[BudgetBar]:
     spent = days.epsilon.get((one.kind, one.name), {})
     recent = [today - timedelta(days=n) for n in reversed(range(WINDOW))]
     most = max((spent.get(day, 0.0) for day in recent), default=0.0)
     for n, day in enumerate(recent):
         if amount := spent.get(day, 0.0):
-            yield Bar(round(100 * n / WINDOW, 2), round(100 * amount / most, 2), f"{day}: {amount:g}")
+            yield BudgetBar(round(100 * n / WINDOW, 2), round(100 * amount / most, 2), f"{day}: {amount:g}")
 
 
 def ceilings(rows: Iterable[Record], days: Days, today: date) -> list[Ceiling]:

@@ -18,6 +18,7 @@ from dpproxy.wire.messages import (
     CopyOutDone,
     CopyOutResponse,
     CopyRows,
+    DataRows,
     EmptyQueryResponse,
     EncryptionAnswer,
     ErrorResponse,
@@ -31,7 +32,6 @@ from dpproxy.wire.messages import (
     PortalSuspended,
     ReadyForQuery,
     RowDescription,
-    Rows,
 )
 
 
@@ -105,6 +105,6 @@ def encode(message: Backend) -> bytes:
     """
     if isinstance(message, EncryptionAnswer):
         return b"S" if message.accepted else b"N"
-    if isinstance(message, Rows | CopyRows):
+    if isinstance(message, DataRows | CopyRows):
         return message.framed
     return frame(message.tag, _BODIES[type(message)](message))

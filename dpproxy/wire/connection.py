@@ -126,7 +126,7 @@ def _check_length(length: int, smallest: int, largest: int) -> None:
         raise ProtocolViolation(f"message length {length} is out of range")
 
 
-class State(Enum):
+class ConnectionState(Enum):
     """Where a connection stands. The client must stay quiet in ENCRYPTION_ASKED and VERIFYING."""
 
     STARTUP = auto()
@@ -141,12 +141,12 @@ class State(Enum):
     CLOSED = auto()
 
 
-_S = State
+_S = ConnectionState
 _COPY: Final = (CopyData, CopyDone, CopyFail)
 _EXTENDED: Final = (Parse, Bind, Describe, Execute, Close)
 
 # Every message not named is a violation in that state.
-NEXT: Final[Mapping[State, Mapping[type[Frontend], State]]] = MappingProxyType({
+NEXT: Final[Mapping[ConnectionState, Mapping[type[Frontend], ConnectionState]]] = MappingProxyType({
     _S.STARTUP: {
         SSLRequest: _S.ENCRYPTION_ASKED, GSSENCRequest: _S.ENCRYPTION_ASKED, CancelRequest: _S.CLOSED,
         Startup: _S.AUTHENTICATING,
@@ -172,21 +172,21 @@ NEXT: Final[Mapping[State, Mapping[type[Frontend], State]]] = MappingProxyType({
 })  # fmt: skip
 
 # Legal, but without effect: content of a COPY that was refused, and all that follows an error up to Sync.
-DROPPED: Final[Mapping[State, frozenset[type[Frontend]]]] = MappingProxyType({
+DROPPED: Final[Mapping[ConnectionState, frozenset[type[Frontend]]]] = MappingProxyType({
     _S.READY: frozenset(_COPY),
     _S.EXTENDED: frozenset(_COPY),
     _S.SKIP_TO_SYNC: frozenset((Query, Flush, *_EXTENDED, *_COPY)),
 })  # fmt: skip
 
 # What an error that is told to the client leads to; everywhere else it ends the connection.
-FAILED: Final[Mapping[State, State]] = MappingProxyType({
+FAILED: Final[Mapping[ConnectionState, ConnectionState]] = MappingProxyType({
     _S.READY: _S.READY,
     _S.EXTENDED: _S.SKIP_TO_SYNC,
     _S.SKIP_TO_SYNC: _S.SKIP_TO_SYNC,
 })  # fmt: skip
 
 _QUIET: Final = frozenset({_S.ENCRYPTION_ASKED, _S.VERIFYING})
-_PHASES: Final[Mapping[State, Phase]] = MappingProxyType({
+_PHASES: Final[Mapping[ConnectionState, Phase]] = MappingProxyType({
     _S.STARTUP: Phase.STARTUP,
     _S.ENCRYPTED: Phase.STARTUP,
     _S.AUTHENTICATING: Phase.SASL_INITIAL,
@@ -208,12 +208,12 @@ class Connection:
     __slots__ = ("_asked", "_decoder", "_state")
 
     def __init__(self) -> None:
-        self._state = State.STARTUP
+        self._state = ConnectionState.STARTUP
         self._decoder = Decoder()
         self._asked: set[type[Frontend]] = set()
 
     @property
-    def state(self) -> State:
+    def state(self) -> ConnectionState:
         """Where the connection stands."""
         return self._state
 
@@ -223,7 +223,7 @@ class Connection:
         Raises:
             ProtocolViolation: while iterating; the connection is then closed.
         """
-        if self._state is State.CLOSED:
+        if self._state is ConnectionState.CLOSED:
             return iter(())
         return self._legal(self._decoder.feed(data))
 
@@ -233,25 +233,25 @@ class Connection:
 
     def tls_accepted(self) -> None:
         """TLS starts after the answer ``S``; not one byte may have come before it."""
-        self._answer(State.ENCRYPTION_ASKED, State.ENCRYPTED)
+        self._answer(ConnectionState.ENCRYPTION_ASKED, ConnectionState.ENCRYPTED)
 
     def tls_refused(self) -> None:
         """The answer was ``N``, to SSLRequest or GSSENCRequest; the client goes on in the clear."""
-        self._answer(State.ENCRYPTION_ASKED, State.STARTUP)
+        self._answer(ConnectionState.ENCRYPTION_ASKED, ConnectionState.STARTUP)
 
     def login_done(self) -> None:
         """The client is authenticated."""
-        self._answer(State.VERIFYING, State.READY)
+        self._answer(ConnectionState.VERIFYING, ConnectionState.READY)
 
     def error_sent(self) -> None:
         """An error was sent: the rest of an extended sequence is skipped up to its Sync."""
-        self._enter(FAILED.get(self._state, State.CLOSED))
+        self._enter(FAILED.get(self._state, ConnectionState.CLOSED))
 
     def close(self) -> None:
         """Read nothing more."""
-        self._enter(State.CLOSED)
+        self._enter(ConnectionState.CLOSED)
 
-    def _answer(self, asked: State, entered: State) -> None:
+    def _answer(self, asked: ConnectionState, entered: ConnectionState) -> None:
         if self._state is not asked:
             raise Internal(f"answer to {asked.name} in {self._state.name}")
         try:
@@ -269,7 +269,7 @@ class Connection:
                 self._advance(message)
                 if not dropped:
                     yield message
-                if self._state is State.CLOSED:
+                if self._state is ConnectionState.CLOSED:
                     return
         except ProtocolViolation:
             self.close()
@@ -280,7 +280,7 @@ class Connection:
         entered = NEXT[self._state].get(kind)
         if entered is None:
             raise ProtocolViolation(f"{kind.__name__} is out of place")
-        if entered is State.ENCRYPTION_ASKED:
+        if entered is ConnectionState.ENCRYPTION_ASKED:
             if kind in self._asked:
                 raise ProtocolViolation(f"{kind.__name__} is sent twice")
             self._asked.add(kind)
@@ -292,9 +292,9 @@ class Connection:
         if self._state in _QUIET and self._decoder.pending:
             raise ProtocolViolation("bytes came before the answer they depend on")
 
-    def _enter(self, state: State) -> None:
+    def _enter(self, state: ConnectionState) -> None:
         self._state = state
-        if state is State.CLOSED:
+        if state is ConnectionState.CLOSED:
             self._decoder.clear()
         elif state not in _QUIET:
             self._decoder.phase = _PHASES[state]

@@ -29,7 +29,7 @@ Row = Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CopyLayout:
     """How rows are written; the defaults are those of text.
 
     ``force_quote`` names the columns that CSV always quotes, None for all.
@@ -50,7 +50,7 @@ class Layout:
 
 
 def copy_messages(
-    layout: Layout, columns: Sequence[Column], rows: Sequence[Row] | Iterable[Sequence[Row]]
+    layout: CopyLayout, columns: Sequence[Column], rows: Sequence[Row] | Iterable[Sequence[Row]]
 ) -> Iterator[bytes]:
     """CopyData messages for the rows, framed, many in one piece; a header and an end where the layout has them.
 
@@ -133,7 +133,7 @@ class _Maker:
         return has_empty or any(suspect in text for suspect in self.suspects)
 
 
-def _maker(layout: Layout, column: Column, *, alone: bool) -> _Maker:
+def _maker(layout: CopyLayout, column: Column, *, alone: bool) -> _Maker:
     delimiter = re.escape(layout.delimiter)
     if layout.format == "text":
         odd = re.compile(rf"[\x08\x0c\n\r\t\x0b\\{delimiter}]".encode())
@@ -157,19 +157,21 @@ def _escaped(found: re.Match[bytes]) -> bytes:
     return _ESCAPED.get(found[0], b"\\" + found[0])
 
 
-def _quoted(layout: Layout, cell: bytes) -> bytes:
+def _quoted(layout: CopyLayout, cell: bytes) -> bytes:
     quote, escape = layout.quote.encode(), layout.escape.encode()
     if escape != quote:
         cell = cell.replace(escape, escape + escape)
     return quote + cell.replace(quote, escape + quote) + quote
 
 
-def _line(layout: Layout, cells: Sequence[bytes | None]) -> bytes:
+def _line(layout: CopyLayout, cells: Sequence[bytes | None]) -> bytes:
     null = layout.null.encode()
     return layout.delimiter.encode().join(null if cell is None else cell for cell in cells) + b"\n"
 
 
-def _lines(layout: Layout, columns: Sequence[Column], makers: Sequence[_Maker], rows: Sequence[Row]) -> bytes:
+def _lines(
+    layout: CopyLayout, columns: Sequence[Column], makers: Sequence[_Maker], rows: Sequence[Row]
+) -> bytes:
     """The CopyData messages of some rows."""
     if isinstance(rows, Columnar):
         arrays = zip(makers, columns, rows.arrays(), strict=True)

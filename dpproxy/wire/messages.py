@@ -267,7 +267,7 @@ class NoData:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class DataRows:
     """A run of DataRow messages, already framed by ``wire.rows.encode_rows``."""
 
     framed: bytes = field(repr=False)
@@ -367,7 +367,7 @@ class NoticeResponse:
 Backend = (
     EncryptionAnswer | AuthenticationSASL | AuthenticationSASLContinue | AuthenticationSASLFinal
     | AuthenticationOk | NegotiateProtocolVersion | ParameterStatus | BackendKeyData | ReadyForQuery
-    | RowDescription | ParameterDescription | NoData | Rows | CopyOutResponse | CopyRows | CopyOutDone
+    | RowDescription | ParameterDescription | NoData | DataRows | CopyOutResponse | CopyRows | CopyOutDone
     | CommandComplete | EmptyQueryResponse
     | PortalSuspended | ParseComplete | BindComplete | CloseComplete | ErrorResponse | NoticeResponse
 )  # fmt: skip

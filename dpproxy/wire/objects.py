@@ -5,7 +5,7 @@ import struct
 from typing import Final
 
 from dpproxy.values.errors import Unsupported
-from dpproxy.values.pgtypes import Named
+from dpproxy.values.pgtypes import ObjectName
 
 _FAMILIES: Final = {4: 2, 6: 3}
 """PGSQL_AF_INET and PGSQL_AF_INET6 of utils/inet.h, by the version of the address."""
@@ -16,7 +16,7 @@ def write_object_text(value: str) -> bytes:
     return value.encode("utf-8", "replace")
 
 
-def write_object_binary(value: Named) -> bytes:
+def write_object_binary(value: ObjectName) -> bytes:
     """Its number."""
     return struct.pack("!I", value.oid)
 

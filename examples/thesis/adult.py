@@ -11,19 +11,19 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from dpproxy.anonymize import measures, taxonomy
-from dpproxy.anonymize.model import Attribute, Role, Taxonomy
+from dpproxy.anonymize.model import Attribute, ConceptGraph, Role
 from examples.thesis.census import Rows
 
 FOLDER = Path(__file__).parents[1] / "data"
 NAMES = ("occupation", "native_country")
 
 
-def tree(name: str) -> tuple[dict[str, int], Taxonomy]:
+def tree(name: str) -> tuple[dict[str, int], ConceptGraph]:
     """A taxonomy from its file, and the place of each concept."""
     with (FOLDER / f"{name}_taxonomy.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     places = {line["code"]: place for place, line in enumerate(lines)}
-    return places, Taxonomy(tuple((places[line["parent"]],) if line["parent"] else () for line in lines))
+    return places, ConceptGraph(tuple((places[line["parent"]],) if line["parent"] else () for line in lines))
 
 
 def adult() -> tuple[Rows, tuple[Attribute, ...]]:
@@ -65,7 +65,7 @@ def transported(rows: Rows, released: Rows, attributes: Sequence[Attribute]) -> 
     costs = np.zeros((len(here), len(there)))
     for place, attribute in enumerate(attributes):
         domain = attribute.domain
-        assert isinstance(domain, Taxonomy)
+        assert isinstance(domain, ConceptGraph)
         scaled = taxonomy.distances(domain) / taxonomy.width(domain)
         costs += scaled[np.ix_(here[:, place], there[:, place])] ** 2
     first, second = (grid.ravel() for grid in np.meshgrid(*map(np.arange, costs.shape), indexing="ij"))

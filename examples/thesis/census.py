@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from dpproxy.anonymize.model import Attribute, Interval, Role
+from dpproxy.anonymize.model import Attribute, LatticeDomain, Role
 
 Rows = npt.NDArray[np.int64]
 
@@ -32,6 +32,6 @@ def census(columns: Sequence[str] = NAMES) -> Rows:
 def declared(rows: Rows, names: Sequence[str], roles: Sequence[Role]) -> tuple[Attribute, ...]:
     """Domains from 0 to 1.5 times the largest value, as the thesis takes them."""
     return tuple(
-        Attribute(name, Interval(0, math.ceil(1.5 * largest)), role)
+        Attribute(name, LatticeDomain(0, math.ceil(1.5 * largest)), role)
         for name, largest, role in zip(names, rows.max(axis=0).tolist(), roles, strict=True)
     )

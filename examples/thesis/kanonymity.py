@@ -15,7 +15,7 @@ import numpy as np
 
 from dpproxy.anonymize import measures
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.anonymize.model import Anonymized, Attribute, Request, Role, silent
+from dpproxy.anonymize.model import Anonymized, Attribute, Role, ViewRequest, silent
 from examples.thesis.census import FOUR, NAMES, QUASI, Rows, census, declared
 from examples.thesis.command import options, show
 from examples.thesis.tables import Figure, compared, table
@@ -52,7 +52,7 @@ def built(
 ) -> Anonymized:
     """A release by the product's own method."""
     options = {"k": k, **more} if name == "ir_swap" else {"k": k, "scale": scale, **more}
-    return METHODS[name].check(Request(attributes, options)).make(rows, os.urandom, silent)
+    return METHODS[name].check(ViewRequest(attributes, options)).make(rows, os.urandom, silent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpproxy.anonymize import insensitive, measures, taxonomy
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.anonymize.model import Attribute, OptionValue, Request, Role, Taxonomy, silent
+from dpproxy.anonymize.model import Attribute, ConceptGraph, OptionValue, Role, ViewRequest, silent
 from examples.thesis.adult import adult, distances_apart, transported
 from examples.thesis.census import FOUR, Rows, census, declared
 from examples.thesis.command import options, show
@@ -76,7 +76,7 @@ def ours(name: str, epsilon: Fraction, builds: int) -> Errors:
     """One of our methods, k chosen by itself."""
     rows, attributes = four()
     method, options = METHODS_HERE[name]
-    build = METHODS[method].check(Request(attributes, {"epsilon": epsilon, **options}, 1000))
+    build = METHODS[method].check(ViewRequest(attributes, {"epsilon": epsilon, **options}, 1000))
     return several(lambda: build.make(rows, os.urandom, silent).rows, builds)
 
 
@@ -143,7 +143,7 @@ def on_adult(builds: int) -> Iterator[list[str]]:
     rows, attributes = adult()
     for epsilon in EPSILONS:
         k = ADULT_SIZES[epsilon]
-        build = METHODS["dp_kdtree"].check(Request(attributes, {"epsilon": epsilon}, 30_000))
+        build = METHODS["dp_kdtree"].check(ViewRequest(attributes, {"epsilon": epsilon}, 30_000))
         both = {
             f"thesis' way, k = {k}: not private": lambda epsilon=epsilon, k=k: thesis_on_adult(
                 rows, attributes, epsilon, k
@@ -170,7 +170,7 @@ def thesis_on_adult(rows: Rows, attributes: tuple[Attribute, ...], epsilon: Frac
     columns = []
     for place, attribute in enumerate(attributes):
         tree = attribute.domain
-        assert isinstance(tree, Taxonomy)
+        assert isinstance(tree, ConceptGraph)
         concepts = len(tree.parents)
         counts = np.bincount(labels * concepts + arranged[:, place], minlength=sizes.size * concepts)
         drawn = taxonomy.private_centroids(tree, counts.reshape(sizes.size, concepts), int(epsilon * NANO))
@@ -182,7 +182,7 @@ def sensitivities() -> Iterator[Figure]:
     """The sensitivity of a centroid on each taxonomy, beside the distance of the boundaries that the thesis takes."""
     for attribute in adult()[1]:
         tree = attribute.domain
-        assert isinstance(tree, Taxonomy)
+        assert isinstance(tree, ConceptGraph)
         low, high = taxonomy.boundaries(tree)
         taken = taxonomy.distances(tree)[low, high] / taxonomy.STEPS
         needed = taxonomy.sensitivity(tree) / taxonomy.STEPS

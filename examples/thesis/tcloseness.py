@@ -23,10 +23,10 @@ from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
     Categories,
-    Interval,
+    LatticeDomain,
     OptionValue,
-    Request,
     Role,
+    ViewRequest,
     silent,
 )
 from dpproxy.anonymize.quotas import apportioned, quotas
@@ -41,7 +41,7 @@ KNOWN, SECRET = ("taxinc", "pothval"), ("fedtax",)
 
 def released(rows: Rows, attributes: tuple[Attribute, ...], **options: OptionValue) -> Anonymized:
     """A release by the product's own method."""
-    build = METHODS["t_closeness"].check(Request(attributes, options, len(rows)))
+    build = METHODS["t_closeness"].check(ViewRequest(attributes, options, len(rows)))
     return build.make(rows, os.urandom, silent)
 
 
@@ -49,8 +49,8 @@ def example() -> Iterator[Figure]:
     """12 records in groups of 4 over three buckets, t = 1.5: 2 of a group's own bucket, 1 of each other."""
     rows = np.column_stack([np.arange(12), np.arange(12)])
     attributes = (
-        Attribute("known", Interval(0, 11), Role.QUASI),
-        Attribute("s", Interval(0, 11), Role.SENSITIVE),
+        Attribute("known", LatticeDomain(0, 11), Role.QUASI),
+        Attribute("s", LatticeDomain(0, 11), Role.SENSITIVE),
     )
     made = released(rows, attributes, t=Fraction(3, 2), k=4, buckets=3)
     counts = np.sort(made.linked["groups"].values[:, -1].reshape(-1, 3), axis=1)[:, ::-1]
@@ -186,7 +186,9 @@ def adult(columns: Sequence[str]) -> tuple[Rows, list[Attribute]]:
         values = np.asarray(found[name])
         if values.dtype.kind == "i":
             places.append(values.astype(np.int64))
-            attributes.append(Attribute(name, Interval(int(values.min()), int(values.max())), Role.QUASI))
+            attributes.append(
+                Attribute(name, LatticeDomain(int(values.min()), int(values.max())), Role.QUASI)
+            )
         else:
             distinct, place = np.unique(values.astype(str), return_inverse=True)
             places.append(place.astype(np.int64))

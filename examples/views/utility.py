@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from dpproxy.anonymize import measures
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.anonymize.model import Attribute, OptionValue, Request, Role, silent
+from dpproxy.anonymize.model import Attribute, OptionValue, Role, ViewRequest, silent
 from examples.thesis.census import FOUR, Rows, census, declared
 from examples.thesis.drawing import draw, plt
 
@@ -31,7 +31,7 @@ SYNTACTIC = ("mdav", "mdav_swap", "ir_swap")
 def loss(method: str, options: dict[str, OptionValue]) -> dict[str, float]:
     """The figures of one build on four attributes; two of them are sensitive for swapping."""
     rows, attributes = _rows(method)
-    made = METHODS[method].check(Request(attributes, options, 1000)).make(rows, os.urandom, silent)
+    made = METHODS[method].check(ViewRequest(attributes, options, 1000)).make(rows, os.urandom, silent)
     return measures.measured(rows, made, attributes, FOUR)
 
 

@@ -14,7 +14,7 @@ import pytest
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import NO_DELTA, Account, Charge, Cost, Debit, Kind, key_of
+from dpproxy.accounting.model import NO_DELTA, Account, AccountKind, Charge, Cost, Debit, key_of
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.stores import store_of
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
@@ -110,7 +110,7 @@ def make() -> Make:
             Account.user("research", who),
             Account.session(login or f"session of {who}", "research"),
         )
-        assert set(limits) <= {kind.value for kind in Kind}
+        assert set(limits) <= {kind.value for kind in AccountKind}
         return Charge(
             who=who,
             statement=digest("statement", question),
@@ -130,7 +130,7 @@ def make() -> Make:
     return build
 
 
-def spent_of(connection: book.Connection, account: Account) -> Cost:
+def spent_of(connection: book.StoreConnection, account: Account) -> Cost:
     """What an account has paid so far, in its own window alone."""
     row = connection.execute(
         "SELECT nano, delta, rho FROM account "

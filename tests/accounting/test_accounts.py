@@ -10,11 +10,11 @@ from scipy.integrate import quad
 
 from dpproxy.accounting.accounts import as_epsilon, limited
 from dpproxy.accounting.model import NANO, Account, Cost
-from dpproxy.policy.interval import Interval, Step
+from dpproxy.policy.interval import CalendarInterval, Step
 
 BUDGET = Account.budget("research")
 DELTA = Fraction(1, 10**6)
-MONTH = Interval(1, Step.MONTH)
+MONTH = CalendarInterval(1, Step.MONTH)
 
 
 def test_a_plain_limit_is_the_sum_of_epsilon_and_that_of_delta():

@@ -8,7 +8,7 @@ import pytest
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Seals
-from dpproxy.accounting.model import MAX_NANO, NANO, NO_DELTA, Account, Charge, Cost, Debit, Kind
+from dpproxy.accounting.model import MAX_NANO, NANO, NO_DELTA, Account, AccountKind, Charge, Cost, Debit
 from dpproxy.values.errors import BudgetExceeded
 from tests.accounting.conftest import spent_of
 
@@ -25,10 +25,10 @@ def batch() -> Iterator[Batch]:
     connection.close()
 
 
-def spent(batch: Batch) -> dict[Kind, int]:
+def spent(batch: Batch) -> dict[AccountKind, int]:
     batch.write()
     rows = batch.connection.execute("SELECT kind, sum(nano) FROM account GROUP BY kind")
-    return {Kind(kind): nano for kind, nano in rows}
+    return {AccountKind(kind): nano for kind, nano in rows}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,7 +40,7 @@ def test_a_limit_is_exact(batch: Batch, make: Callable[..., Charge], kind: str):
     assert batch.charge(make(nano=1, **limits)).remaining == 0
     with pytest.raises(BudgetExceeded):
         batch.charge(make(nano=1, **limits))
-    assert spent(batch) == dict.fromkeys(Kind, 10)
+    assert spent(batch) == dict.fromkeys(AccountKind, 10)
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,15 @@ def test_adopting_debits_each_account_once_and_the_ceiling_never(batch: Batch, m
     adopted = batch.adopt(paid.sequence, make("bob", 3))
     assert adopted is not None
     accounts = [(posting.account.kind, posting.nano) for posting in adopted.entry.postings]
-    assert accounts == [(Kind.SESSION, 10), (Kind.USER, 10)]
+    assert accounts == [(AccountKind.SESSION, 10), (AccountKind.USER, 10)]
     assert batch.adopt(paid.sequence, make("bob", 3, login="another")) is None
     assert batch.adopt(paid.sequence, make("ann", 3, login="another")) is None
-    assert spent(batch) == {Kind.CEILING: 10, Kind.BUDGET: 10, Kind.USER: 20, Kind.SESSION: 20}
+    assert spent(batch) == {
+        AccountKind.CEILING: 10,
+        AccountKind.BUDGET: 10,
+        AccountKind.USER: 20,
+        AccountKind.SESSION: 20,
+    }
     batch.write()
     assert len(book.read_payers(batch.connection, paid.sequence)) == 6
 
@@ -108,8 +113,8 @@ def test_another_budget_pays_for_an_adoption_once(batch: Batch, make: Callable[.
     for who in ("bob", "eve"):
         charge = make(who)
         accounts = {
-            Kind.BUDGET: Account.budget("students"),
-            Kind.USER: Account.user("students", who),
+            AccountKind.BUDGET: Account.budget("students"),
+            AccountKind.USER: Account.user("students", who),
         }
         debits = [Debit(accounts.get(d.account.kind, d.account), d.limit) for d in charge.debits]
         assert batch.adopt(paid.sequence, replace(charge, debits=tuple(debits)))

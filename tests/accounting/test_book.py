@@ -6,7 +6,7 @@ import pytest
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
-from dpproxy.accounting.model import Account, Cost, Entry, Posting, key_of
+from dpproxy.accounting.model import Account, Cost, LedgerEntry, Posting, key_of
 from tests.accounting.conftest import spent_of
 
 SEALS = Seals(b"k")
@@ -22,15 +22,15 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture
-def entry() -> Callable[..., Entry]:
-    def build(sequence: int, origin: int, *postings: Posting) -> Entry:
+def entry() -> Callable[..., LedgerEntry]:
+    def build(sequence: int, origin: int, *postings: Posting) -> LedgerEntry:
         fields = (sequence, "charge", 7, "ann", b"s" * 32, 1, 2, "staircase", 3, "0", "0", b"r" * 32)
-        return Entry(*fields, origin, "count", "", postings)
+        return LedgerEntry(*fields, origin, "count", "", postings)
 
     return build
 
 
-def test_an_entry_reads_back_as_written(connection: sqlite3.Connection, entry: Callable[..., Entry]):
+def test_an_entry_reads_back_as_written(connection: sqlite3.Connection, entry: Callable[..., LedgerEntry]):
     # Debits in an order that is not the table's, and an entry without any.
     first = entry(1, 1, Posting(Account.session("z"), 9, 3), Posting(Account.budget("a"), None, 3))
     second = entry(2, 2)
@@ -42,7 +42,9 @@ def test_an_entry_reads_back_as_written(connection: sqlite3.Connection, entry: C
     assert (book.read_mac(connection, 1), book.read_mac(connection, 3)) == (b"m1", None)
 
 
-def test_many_entries_are_written_in_their_order(connection: sqlite3.Connection, entry: Callable[..., Entry]):
+def test_many_entries_are_written_in_their_order(
+    connection: sqlite3.Connection, entry: Callable[..., LedgerEntry]
+):
     """Also a number that makes several statements, the last of one row."""
     accounts = [Account.user("a", str(place)) for place in range(7)]
     entries = [
@@ -62,7 +64,9 @@ def test_totals_are_told_apart_and_written_over(connection: sqlite3.Connection):
     assert spent_of(connection, Account(shared.kind, "a", "b", window=1)) == Cost()
 
 
-def test_an_account_pays_once_for_a_release(connection: sqlite3.Connection, entry: Callable[..., Entry]):
+def test_an_account_pays_once_for_a_release(
+    connection: sqlite3.Connection, entry: Callable[..., LedgerEntry]
+):
     ann, bob = Account.user("b", "ann"), Account.user("b", "bob")
     book.write_entries(connection, [(entry(1, 1, Posting(ann, None, 3)), b"")])
     book.write_entries(connection, [(entry(2, 1, Posting(bob, None, 3)), b"")])

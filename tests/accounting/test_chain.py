@@ -3,11 +3,11 @@ from dataclasses import fields, replace
 import pytest
 
 from dpproxy.accounting.chain import Seals
-from dpproxy.accounting.model import Account, Entry, Posting
+from dpproxy.accounting.model import Account, LedgerEntry, Posting
 
 SEALS = Seals(b"k" * 32)
 POSTING = Posting(Account.user("b", "u"), 5, 3)
-ENTRY = Entry(
+ENTRY = LedgerEntry(
     *(1, "charge", 7, "ann", b"s" * 32, 1, 1, "staircase", 3, "0", "0", b"r" * 32, 1, "count", "", (POSTING,))
 )
 
@@ -26,7 +26,7 @@ def altered(value: object) -> object:
             return Account.budget("b")
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Entry)])
+@pytest.mark.parametrize("name", [field.name for field in fields(LedgerEntry)])
 def test_every_field_of_an_entry_is_authenticated(name: str):
     other = replace(ENTRY, **{name: altered(getattr(ENTRY, name))})
     assert SEALS.entry(b"", other) != SEALS.entry(b"", ENTRY)

@@ -10,7 +10,7 @@ from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.checkpoint import Checkpoint, Checkpoints
 from dpproxy.accounting.mark import Mark
 from dpproxy.accounting.model import Account, Cost, key_of
-from dpproxy.accounting.walk import Place
+from dpproxy.accounting.walk import ChainPlace
 
 SEALS = Seals(bytes(32))
 HEAD = Head(1, b"l" * 16, 7, 123, b"m" * 32)
@@ -25,7 +25,7 @@ def kept(tmp_path: Path) -> Checkpoints:
 
 def test_what_was_written_is_read_but_sessions(kept: Checkpoints):
     kept.write(HEAD, {**SUMS, key_of(Account.session("s", "b")): Cost(5)})
-    assert kept.read() == Checkpoint(HEAD.ledger, Place(7, HEAD.mac, 123), SUMS)
+    assert kept.read() == Checkpoint(HEAD.ledger, ChainPlace(7, HEAD.mac, 123), SUMS)
 
 
 def test_it_lies_beside_the_mark(tmp_path: Path):

@@ -12,11 +12,11 @@ from dpproxy.accounting import database as module
 from dpproxy.accounting import sqlite
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Seals
-from dpproxy.accounting.database import Database, Unwritten
+from dpproxy.accounting.database import LedgerDatabase, Unwritten
 from dpproxy.accounting.files import DATABASE, prepare
 from dpproxy.accounting.mark import Mark
 from dpproxy.accounting.model import Account, Charge
-from dpproxy.accounting.postgres import Session
+from dpproxy.accounting.postgres import PostgresConnection
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.verify import verify
 from tests.accounting.conftest import Home, spent_of
@@ -33,8 +33,8 @@ class Place:
     seals: Seals
     mark: Mark
 
-    def open(self) -> Database:
-        return Database(self.store, self.seals, self.verified(), self.mark, clock=lambda: 5_000)
+    def open(self) -> LedgerDatabase:
+        return LedgerDatabase(self.store, self.seals, self.verified(), self.mark, clock=lambda: 5_000)
 
     def verified(self) -> Head:
         return verify(self.store, self.seals, self.mark).head
@@ -54,7 +54,7 @@ def place(home: Home) -> Place:
 
 
 @pytest.fixture
-def database(place: Place) -> Iterator[Database]:
+def database(place: Place) -> Iterator[LedgerDatabase]:
     with closing(place.open()) as database:
         yield database
 
@@ -69,21 +69,25 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / DATABASE
 
 
-def test_what_fill_did_is_there_for_others_when_commit_returns(database: Database, place: Place, make: Make):
+def test_what_fill_did_is_there_for_others_when_commit_returns(
+    database: LedgerDatabase, place: Place, make: Make
+):
     reserved = database.commit(lambda batch: [batch.charge(make()), batch.charge(make())])
     assert [r.sequence for r in reserved] == [1, 2]
     assert [r.entry.at for r in reserved] == [5, 5]
     assert place.verified().sequence == 2
 
 
-def test_the_mark_is_where_the_ledger_is_when_commit_returns(database: Database, place: Place, make: Make):
+def test_the_mark_is_where_the_ledger_is_when_commit_returns(
+    database: LedgerDatabase, place: Place, make: Make
+):
     for number in (1, 2, 3):
         database.commit(lambda batch: batch.charge(make()))
         assert place.mark.read() == place.verified()
         assert place.mark.read().sequence == number
 
 
-def test_nothing_is_written_when_the_database_fails(database: Database, place: Place, make: Make):
+def test_nothing_is_written_when_the_database_fails(database: LedgerDatabase, place: Place, make: Make):
     def fail(batch: Batch) -> None:
         batch.charge(make())
         raise OSError("disk I/O error")
@@ -95,7 +99,7 @@ def test_nothing_is_written_when_the_database_fails(database: Database, place: P
     assert place.verified().sequence == 1
 
 
-def test_two_processes_append_to_one_chain(database: Database, place: Place, make: Make):
+def test_two_processes_append_to_one_chain(database: LedgerDatabase, place: Place, make: Make):
     with closing(place.open()) as other:
         for number in range(1, 9):
             writer = (database, other)[number % 2]
@@ -106,7 +110,7 @@ def test_two_processes_append_to_one_chain(database: Database, place: Place, mak
 
 
 def test_a_mark_that_cannot_be_moved_answers_nobody_and_stops_charging(
-    database: Database, place: Place, make: Make
+    database: LedgerDatabase, place: Place, make: Make
 ):
     database.commit(lambda batch: batch.charge(make()))
     away = place.mark.path.rename(place.mark.path.with_name("away"))
@@ -121,7 +125,9 @@ def test_a_mark_that_cannot_be_moved_answers_nobody_and_stops_charging(
     assert place.mark.read() == place.verified()
 
 
-def test_another_ledger_under_the_same_name_is_not_continued(database: Database, place: Place, make: Make):
+def test_another_ledger_under_the_same_name_is_not_continued(
+    database: LedgerDatabase, place: Place, make: Make
+):
     database.commit(lambda batch: batch.charge(make()))
 
     def swap(batch: Batch) -> None:
@@ -222,16 +228,16 @@ def test_a_commit_of_unknown_outcome_is_not_answered_and_stays_charged(
     place, _ = on_server
     with closing(place.open()) as database:
         database.commit(lambda batch: batch.charge(make()))
-        commit = Session.commit
+        commit = PostgresConnection.commit
 
-        def lose(self: Session) -> None:
+        def lose(self: PostgresConnection) -> None:
             if committed:
                 commit(self)
             self.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
         with monkeypatch.context() as patch:
-            patch.setattr(Session, "commit", lose)
+            patch.setattr(PostgresConnection, "commit", lose)
             with pytest.raises(Unwritten) as caught:
                 database.commit(lambda batch: batch.charge(make()))
             assert not caught.value.again

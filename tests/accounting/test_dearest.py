@@ -10,7 +10,7 @@ from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
 from dpproxy.accounting.model import NANO, Account, Charge, Debit, Reset
-from dpproxy.policy.interval import Interval, Step
+from dpproxy.policy.interval import CalendarInterval, Step
 from tests.accounting.conftest import Home
 
 BUDGET = Account.budget("research")
@@ -72,7 +72,7 @@ def test_an_empty_limit_names_nobody(ledger: Ledger):
 
 
 def test_only_what_counts_now_is_told(ledger: Ledger):
-    budget = Debit(BUDGET, NANO, refresh=Interval(1, Step.MONTH))
+    budget = Debit(BUDGET, NANO, refresh=CalendarInterval(1, Step.MONTH))
     ask(ledger, "ann", "before", 8, budget)
     ledger.reset(Reset("root", BUDGET, "a new study", "reset", 1, 1))
     ask(ledger, "ann", "after", 8, budget)

@@ -16,7 +16,7 @@ from dpproxy.accounting.files import DATABASE
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
 from dpproxy.accounting.sqlite import SQLite
-from dpproxy.policy.interval import Interval, Step
+from dpproxy.policy.interval import CalendarInterval, Step
 from dpproxy.values.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown, StartupError
 from tests.accounting.conftest import Home
 
@@ -232,7 +232,7 @@ def test_a_ledger_with_another_delta_does_not_verify(home: Home, make: Callable[
 
 def test_a_budget_refills_and_begins_anew_by_the_ledgers_own_clock(home: Home, make: Callable[..., Charge]):
     """Over restarts, and on a host whose clock is set back."""
-    month = Interval(1, Step.MONTH)
+    month = CalendarInterval(1, Step.MONTH)
     january, february = 1_767_700_000 * 10**9, 1_770_400_000 * 10**9
 
     def pay(ledger: Ledger, question: str) -> None:

@@ -12,9 +12,9 @@ from dpproxy.accounting.model import (
     MAX_NANO,
     NANO,
     Account,
+    AccountKind,
     Charge,
     Debit,
-    Kind,
     account_of,
     format_delta,
     format_epsilon,
@@ -29,8 +29,8 @@ def test_names_cannot_run_into_each_other():
     assert Account.budget("x") != Account.ceiling("x")
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_an_account_survives_its_columns(kind: Kind):
+@pytest.mark.parametrize("kind", AccountKind)
+def test_an_account_survives_its_columns(kind: AccountKind):
     account = Account(kind, "n", "m", "b", 7)
     assert account_of(key_of(account)) == account
 

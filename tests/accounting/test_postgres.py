@@ -8,7 +8,7 @@ import pytest
 from dpproxy.accounting import postgres as module
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.model import Charge
-from dpproxy.accounting.postgres import Postgres
+from dpproxy.accounting.postgres import PostgresStore
 from dpproxy.values.errors import LedgerUnavailable, StartupError
 from tests.accounting.conftest import Home
 from tests.postgres import Server, running
@@ -25,8 +25,8 @@ def home(postgres: Server, tmp_path: Path, make: Callable[..., Charge]) -> Home:
 
 
 @pytest.fixture
-def store(home: Home) -> Postgres:
-    return Postgres(home.url or "")
+def store(home: Home) -> PostgresStore:
+    return PostgresStore(home.url or "")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def admin(home: Home) -> Iterator[psycopg.Connection]:
 
 def test_its_name_holds_no_password():
     url = "postgresql://ann:secret@db.example:5433/ledgers?sslmode=require"
-    assert Postgres(url).name == "postgresql://db.example:5433/ledgers"
+    assert PostgresStore(url).name == "postgresql://db.example:5433/ledgers"
     for wrong in (
         "postgresql://ann:secret@[db/x",
         "postgresql://ann:secret@db/x?no_such=1",
@@ -46,7 +46,7 @@ def test_its_name_holds_no_password():
         "postgresql://ann:my@@secret@db/x",
     ):
         with pytest.raises(StartupError) as caught:
-            Postgres(wrong)
+            PostgresStore(wrong)
         assert "secret" not in str(caught.value)
         assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
@@ -65,7 +65,7 @@ def test_entries_are_append_only(admin: psycopg.Connection, table: str, statemen
 
 @pytest.mark.parametrize("weak", ["off", "local", "remote_write"])
 def test_commits_reach_the_disk_whatever_the_server_is_set_to(
-    home: Home, store: Postgres, admin: psycopg.Connection, weak: str
+    home: Home, store: PostgresStore, admin: psycopg.Connection, weak: str
 ):
     admin.execute(f"ALTER DATABASE {home.database} SET synchronous_commit = {weak}".encode())
     with closing(store.connect(writing=True)) as connection:
@@ -75,7 +75,7 @@ def test_commits_reach_the_disk_whatever_the_server_is_set_to(
         assert connection.execute("SHOW synchronous_commit").fetchone() == ("remote_apply",)
 
 
-def test_a_reader_cannot_write(store: Postgres):
+def test_a_reader_cannot_write(store: PostgresStore):
     with (
         closing(store.connect(writing=False)) as connection,
         pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
@@ -83,7 +83,7 @@ def test_a_reader_cannot_write(store: Postgres):
         connection.execute("DELETE FROM release")
 
 
-def test_a_commit_that_became_a_rollback_is_an_error(store: Postgres):
+def test_a_commit_that_became_a_rollback_is_an_error(store: PostgresStore):
     with closing(store.connect(writing=True)) as connection:
         store.begin(connection)
         with pytest.raises(psycopg.Error):
@@ -92,7 +92,7 @@ def test_a_commit_that_became_a_rollback_is_an_error(store: Postgres):
             connection.commit()
 
 
-def test_one_writes_at_a_time(store: Postgres):
+def test_one_writes_at_a_time(store: PostgresStore):
     with closing(store.connect(writing=True)) as one, closing(store.connect(writing=True)) as other:
         other.execute("SET lock_timeout = '50ms'")
         store.begin(one)
@@ -103,7 +103,7 @@ def test_one_writes_at_a_time(store: Postgres):
         store.begin(other)
 
 
-def test_who_hangs_with_the_head_locked_is_dropped(store: Postgres):
+def test_who_hangs_with_the_head_locked_is_dropped(store: PostgresStore):
     with closing(store.connect(writing=True)) as one, closing(store.connect(writing=True)) as other:
         one.execute("SET idle_in_transaction_session_timeout = '50ms'")
         store.begin(one)
@@ -112,13 +112,13 @@ def test_who_hangs_with_the_head_locked_is_dropped(store: Postgres):
         assert store.is_usable(other)
 
 
-def test_a_second_ledger_is_not_made_over_the_first(store: Postgres):
+def test_a_second_ledger_is_not_made_over_the_first(store: PostgresStore):
     assert store.exists
     with pytest.raises(psycopg.errors.DuplicateSchema):
         store.create(SEALS)
 
 
-def test_a_missing_head_is_a_mismatch(store: Postgres, admin: psycopg.Connection):
+def test_a_missing_head_is_a_mismatch(store: PostgresStore, admin: psycopg.Connection):
     admin.execute("DELETE FROM head")
     with closing(store.connect(writing=True)) as connection, pytest.raises(Mismatch, match="head is missing"):
         store.begin(connection)

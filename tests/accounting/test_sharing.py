@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.accounting.model import NANO, Account, Entry
+from dpproxy.accounting.model import NANO, Account, LedgerEntry
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
@@ -53,7 +53,7 @@ def spent(engine: Engine, account: Account) -> float:
     return engine._ledger.spent(account) / NANO
 
 
-def reads(engine: Engine) -> list[Entry]:
+def reads(engine: Engine) -> list[LedgerEntry]:
     return [entry for entry in engine._ledger.entries() if entry.kind == "read"]
 
 

@@ -13,15 +13,15 @@ from dpproxy.accounting import totals as module
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.chain import Head
-from dpproxy.accounting.database import Database, Unwritten
+from dpproxy.accounting.database import LedgerDatabase, Unwritten
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import check
-from dpproxy.accounting.model import Account, Charge, Cost, Debit, Kind, Reset
+from dpproxy.accounting.model import Account, AccountKind, Charge, Cost, Debit, Reset
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.totals import Total, Totals, TotalsCache, Unknown
+from dpproxy.accounting.totals import Total, Totals, TotalsCache, UnknownTotal
 from dpproxy.accounting.verify import verify
 from dpproxy.accounting.windows import DAY, Standing, standings
-from dpproxy.policy.interval import Interval, Step
+from dpproxy.policy.interval import CalendarInterval, Step
 from dpproxy.values.errors import BudgetExceeded
 from tests.accounting.conftest import Home, Make
 from tests.accounting.test_database import begun
@@ -29,7 +29,12 @@ from tests.accounting.test_database import begun
 RESEARCH, PEOPLE = Account.budget("research"), Account.ceiling("people")
 ANN = Account.user("research", "ann")
 HEAD = Head(1, b"name", 1, 0, b"mac")
-REFRESHED = (None, Interval(1, Step.DAY), Interval(1, Step.WEEK), Interval(1, Step.MONTH))
+REFRESHED = (
+    None,
+    CalendarInterval(1, Step.DAY),
+    CalendarInterval(1, Step.WEEK),
+    CalendarInterval(1, Step.MONTH),
+)
 
 
 # --- what is remembered ---------------------------------------------------------------------------------
@@ -85,7 +90,7 @@ def test_the_number_of_accounts_that_are_known_is_bounded(monkeypatch: pytest.Mo
 
 
 def test_without_a_database_what_is_not_known_is_said_so():
-    with pytest.raises(Unknown):
+    with pytest.raises(UnknownTotal):
         standings(Totals(None), [Debit(ANN)], 0)
 
 
@@ -127,8 +132,8 @@ def test_two_intervals_of_one_account_are_told_apart_and_days_that_have_passed_d
 # --- against the database alone --------------------------------------------------------------------------
 
 
-def debit(account: Account, limit: int, refresh: Interval | None = None) -> Debit:
-    return Debit(account, limit, None, None, None if account.kind is Kind.CEILING else refresh)
+def debit(account: Account, limit: int, refresh: CalendarInterval | None = None) -> Debit:
+    return Debit(account, limit, None, None, None if account.kind is AccountKind.CEILING else refresh)
 
 
 def charge(
@@ -142,7 +147,7 @@ def charge(
 class Process:
     """One that has the ledger open; its clock is the test's."""
 
-    database: Database
+    database: LedgerDatabase
 
     def charge(self, *charges: Charge) -> list[object]:
         """The new totals by account, or the refusals, of one commit."""
@@ -172,7 +177,7 @@ def expected(store: Store, now: int, charges: tuple[Charge, ...]) -> list[object
         store.begin(connection)
         for asked in charges:
             totals = Totals(connection)
-            order = sorted(asked.debits, key=lambda d: list(Kind).index(d.account.kind))
+            order = sorted(asked.debits, key=lambda d: list(AccountKind).index(d.account.kind))
             stood = standings(totals, order, now, concentrated=asked.concentrated)
             try:
                 for one in stood:
@@ -201,7 +206,9 @@ def several(home: Home, clock: list[int]) -> Iterator[tuple[Store, list[Process]
             Process(
                 stack.enter_context(
                     closing(
-                        Database(place.store, place.seals, place.verified(), place.mark, lambda: clock[0])
+                        LedgerDatabase(
+                            place.store, place.seals, place.verified(), place.mark, lambda: clock[0]
+                        )
                     )
                 )
             )
@@ -286,7 +293,7 @@ def test_nothing_is_known_after_a_commit_that_failed(
 
 
 def _begun(
-    database: Database, store: Store, begin: Callable[..., None], wrap: Callable[[object], object]
+    database: LedgerDatabase, store: Store, begin: Callable[..., None], wrap: Callable[[object], object]
 ) -> object:
     connection = database._connect()
     begin(store, connection)
@@ -356,12 +363,17 @@ def test_random_sequences_are_charged_as_the_database_alone_says(
 
 def _random(
     rng: random.Random,
-    refresh: Interval | None,
+    refresh: CalendarInterval | None,
     user: Account,
     session: Account,
     ceilings: tuple[Account, ...],
 ) -> Charge:
-    limits = {Kind.SESSION: 40, Kind.USER: 60, Kind.BUDGET: 100, Kind.CEILING: 150}
+    limits = {
+        AccountKind.SESSION: 40,
+        AccountKind.USER: 60,
+        AccountKind.BUDGET: 100,
+        AccountKind.CEILING: 150,
+    }
     own = tuple(debit(a, limits[a.kind], refresh) for a in (session, user, RESEARCH))
     rho = Cost.of(150).rho if rng.random() < 0.3 else None
     people = tuple(replace(debit(a, limits[a.kind]), rho_limit=rho) for a in ceilings)

@@ -8,28 +8,28 @@ import pytest
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
-from dpproxy.accounting.model import Account, Cost, Entry, Posting, key_of
-from dpproxy.accounting.walk import PAGE, Place, Segment, check_releases, walk
+from dpproxy.accounting.model import Account, Cost, LedgerEntry, Posting, key_of
+from dpproxy.accounting.walk import PAGE, ChainPlace, Segment, check_releases, walk
 from tests.accounting.conftest import Home
 
 SEALS = Seals(bytes(range(32)))
-BEGIN = Place(0, b"m" * 32, 0)
+BEGIN = ChainPlace(0, b"m" * 32, 0)
 
 
-def entry(number: int, **more: object) -> Entry:
+def entry(number: int, **more: object) -> LedgerEntry:
     """One with two debits, of the accounts and texts that need care."""
     postings = (
         Posting(Account.user("rés", f"anna {number % 3}"), 10**18, 5, "1/3", "1/7"),
         Posting(Account.ceiling("people", "g:north"), None, 5, "1/3", "1/7"),
     )
-    made = Entry(
+    made = LedgerEntry(
         number, "charge", 10**15 + number, "ännä", b"s" * 32, 1, 2, "", 5, "1/3", "1/7", b"r" * 32, number,
         "count\x00 on people", "", postings,
     )  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def written(*entries: Entry) -> tuple[sqlite3.Connection, list[bytes]]:
+def written(*entries: LedgerEntry) -> tuple[sqlite3.Connection, list[bytes]]:
     """A ledger of these entries, and their macs as ``Seals`` computes them."""
     connection = sqlite3.connect(":memory:")
     for statement in schema.DDL:
@@ -52,7 +52,7 @@ def test_the_macs_are_those_of_canonical_entries():
     )
     with closing(connection):
         walked = walk(connection, SEALS, BEGIN, 4)
-    assert (walked.end, walked.debits, walked.late) == (Place(4, macs[3], 10**15 + 4), 4, 0)
+    assert (walked.end, walked.debits, walked.late) == (ChainPlace(4, macs[3], 10**15 + 4), 4, 0)
     assert walked.sums[key_of(Account.user("b", "eve"))] == Cost(5, rho=Fraction(1, 7))
     assert walked.sums[key_of(reset.account)] == Cost()
 
@@ -130,7 +130,7 @@ def test_a_ledger_of_either_kind_is_walked(home: Home, make: Callable[..., objec
             ledger.reserve(make(nano=number + 1, question=str(number), delta=Fraction(1, 7)))  # type: ignore[arg-type]
         with closing(home.store.connect(writing=False)) as connection:
             head = book.read_head(connection, ledger.seals)
-            begin = Place(0, ledger.seals.genesis(head.ledger, head.format).mac, 0)
+            begin = ChainPlace(0, ledger.seals.genesis(head.ledger, head.format).mac, 0)
             walked: Segment = walk(connection, ledger.seals, begin, 5)
-    assert walked.end == Place(5, head.mac, head.at)
+    assert walked.end == ChainPlace(5, head.mac, head.at)
     assert walked.sums[key_of(Account.budget("research"))].nano == 15

@@ -15,10 +15,10 @@ from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
 from dpproxy.accounting.totals import Totals
 from dpproxy.accounting.windows import DAY, generation, standings
-from dpproxy.policy.interval import Interval, Step
+from dpproxy.policy.interval import CalendarInterval, Step
 from dpproxy.values.errors import BudgetExceeded
 
-MONTH = Interval(1, Step.MONTH)
+MONTH = CalendarInterval(1, Step.MONTH)
 BUDGET, ANN, BOB = (
     Account.budget("research"),
     Account.user("research", "ann"),
@@ -50,7 +50,7 @@ class World:
         clock: str,
         nano: int,
         *accounts: Account,
-        refresh: Interval | None = MONTH,
+        refresh: CalendarInterval | None = MONTH,
         question: object = None,
     ) -> int:
         """Charge the accounts; the entry's number."""
@@ -71,7 +71,7 @@ class World:
         batch.write()
         self.head = batch.head
 
-    def spent(self, clock: str, account: Account, refresh: Interval | None = MONTH) -> int:
+    def spent(self, clock: str, account: Account, refresh: CalendarInterval | None = MONTH) -> int:
         [found] = standings(Totals(self.connection), [Debit(account, refresh=refresh)], self.batch(clock).now)
         return found.spent.nano
 
@@ -128,9 +128,12 @@ def test_a_ceiling_never_refills(world: World):
 
 
 @pytest.mark.parametrize(
-    "other", [Interval(1, Step.WEEK), Interval(3, Step.MONTH), Interval(40, Step.DAY), None]
+    "other",
+    [CalendarInterval(1, Step.WEEK), CalendarInterval(3, Step.MONTH), CalendarInterval(40, Step.DAY), None],
 )
-def test_another_interval_counts_what_was_spent_in_its_own_period(world: World, other: Interval | None):
+def test_another_interval_counts_what_was_spent_in_its_own_period(
+    world: World, other: CalendarInterval | None
+):
     """Whatever the days: the sum is that of the debits since the period began."""
     days = ["2026-01-01", "2026-01-14", "2026-02-02", "2026-02-10", "2026-02-11"]
     for day in days:

@@ -11,7 +11,7 @@ from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
 from dpproxy.policy.model import Between, Domain, Members, Outside
@@ -46,7 +46,7 @@ def calls() -> Calls:
 
     def compiled(sql: str) -> list[Aggregate]:
         nodes = parse(f"SELECT {sql}").expressions
-        scope = Scope(Level.ROW, _leaf, Parameters())
+        scope = Scope(ExpressionLevel.ROW, _leaf, Parameters())
         averaged = averaged_arguments(nodes)
         return [AGGREGATES[type(n)](n, scope, averaged) for n in nodes]
 

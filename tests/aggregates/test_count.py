@@ -6,7 +6,7 @@ from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
 from dpproxy.values.pgtypes import INT4, INT8
@@ -61,7 +61,7 @@ def test_only_the_key_itself_moves_by_1_with_a_unit():
 
     def width(text: str) -> int | None:
         (node,) = parse(f"SELECT {text}").expressions
-        scope = Scope(Level.ROW, leaf, Parameters())
+        scope = Scope(ExpressionLevel.ROW, leaf, Parameters())
         return AGGREGATES[type(node)](node, scope, frozenset()).measures[0].unit_width
 
     assert width("count(DISTINCT id)") == width("count(DISTINCT (id))") == 1
@@ -91,7 +91,7 @@ def test_value_noise_and_interval(calls: Calls):
 
 def test_a_key_passes_no_rule_as_a_key():
     key = Typed(duck.column("id"), INT4, nullable=False, is_unit=True)
-    scope = Scope(Level.ROW, lambda node: key if type(node) is exp.Column else None, Parameters())
+    scope = Scope(ExpressionLevel.ROW, lambda node: key if type(node) is exp.Column else None, Parameters())
 
     def compiled(text: str) -> Typed:
         return compile_expression(parse(f"SELECT {text}").expressions[0], scope)

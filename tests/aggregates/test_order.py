@@ -11,7 +11,7 @@ from dpproxy.aggregates.order import CELL_BITS, OrderStatistic
 from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
 from dpproxy.values.errors import Refusal
@@ -21,7 +21,7 @@ from dpproxy.values.pgtypes import FLOAT8, INT4, SqlType
 def statistic(call: str, kind: SqlType, low: int, high: int) -> OrderStatistic:
     scale = None if kind is FLOAT8 else 0
     column = Typed(duck.column("x"), kind, scale, Fraction(low), Fraction(high))
-    leaf = Scope(Level.ROW, lambda n: column if type(n) is exp.Column else None, Parameters())
+    leaf = Scope(ExpressionLevel.ROW, lambda n: column if type(n) is exp.Column else None, Parameters())
     node = parse(f"SELECT {call} FROM t").expressions[0]
     found = AGGREGATES[type(node)](node, leaf, frozenset())
     assert isinstance(found, OrderStatistic)

@@ -2,7 +2,7 @@
 
 from dpproxy.algebra import nodes
 
-X, Y = nodes.Column("x"), nodes.Column("y", "t")
+X, Y = nodes.ColumnRef("x"), nodes.ColumnRef("y", "t")
 QUERY = nodes.Select(
     (nodes.Named(nodes.Call("sum", (X,)), "m0"),),
     nodes.Subquery(nodes.Select((nodes.Star(),), nodes.Table("t")), "s"),
@@ -40,24 +40,24 @@ def test_a_walk_stays_outside_what_it_does_not_enter():
 def test_parts_in_tuples_of_tuples_are_parts():
     values = nodes.Values(((X, Y), (Y, X)), "v", ("a", "b"))
     assert list(values.parts()) == [X, Y, Y, X]
-    assert list(values.find_all(nodes.Column)) == [X, Y, Y, X]
+    assert list(values.find_all(nodes.ColumnRef)) == [X, Y, Y, X]
 
 
 def test_what_is_not_changed_is_the_same_object():
     assert QUERY.transform(lambda _: None) is QUERY
-    changed = QUERY.transform(lambda node: nodes.Column("z") if node == Y else None)
+    changed = QUERY.transform(lambda node: nodes.ColumnRef("z") if node == Y else None)
     assert isinstance(changed, nodes.Select)
     assert changed.source is QUERY.source
     assert changed.items is QUERY.items
-    assert [c.name for c in changed.find_all(nodes.Column)] == ["x", "x", "z", "x", "z", "x"]
-    assert [c.name for c in QUERY.find_all(nodes.Column)] == ["x", "x", "y", "x", "y", "x"]
+    assert [c.name for c in changed.find_all(nodes.ColumnRef)] == ["x", "x", "z", "x", "z", "x"]
+    assert [c.name for c in QUERY.find_all(nodes.ColumnRef)] == ["x", "x", "y", "x", "y", "x"]
 
 
 def test_what_a_rule_answers_is_not_looked_at_again():
-    wrapped = X.transform(lambda node: nodes.Paren(X) if isinstance(node, nodes.Column) else None)
+    wrapped = X.transform(lambda node: nodes.Paren(X) if isinstance(node, nodes.ColumnRef) else None)
     assert wrapped == nodes.Paren(X)
 
 
 def test_a_bare_name_is_the_name():
-    assert nodes.Column(nodes.Bare("m0")) == nodes.Column("m0")
+    assert nodes.ColumnRef(nodes.Bare("m0")) == nodes.ColumnRef("m0")
     assert nodes.OPERATORS.isdisjoint({"#", "<<"})

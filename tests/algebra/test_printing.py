@@ -10,7 +10,7 @@ from tests.reading import read
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
 LEAVES = st.one_of(
-    st.sampled_from([nodes.Column("x"), nodes.Column("y"), nodes.Null()]),
+    st.sampled_from([nodes.ColumnRef("x"), nodes.ColumnRef("y"), nodes.Null()]),
     st.integers(0, 9).map(lambda n: nodes.Number(str(n))),
 )
 NUMBERS = st.recursive(
@@ -44,7 +44,7 @@ def test_names_and_texts_are_read_as_they_are(value: str):
 def computed(node: nodes.Node, x: int | None, y: int | None) -> int | None:  # noqa: C901, PLR0911 - a line each
     """What an expression is, by Python."""
     match node:
-        case nodes.Column():
+        case nodes.ColumnRef():
             return x if node.name == "x" else y
         case nodes.Null():
             return None
@@ -88,15 +88,15 @@ def test_a_text_that_is_read_again_is_the_same(node: nodes.Expr):
     assert printing.text(read(written)) == written
 
 
-X, ONE = nodes.Column("x"), nodes.Number("1")
+X, ONE = nodes.ColumnRef("x"), nodes.Number("1")
 
 
 @pytest.mark.parametrize(
     ("node", "written"),
     [
         (nodes.Negative(nodes.Negative(ONE)), "- -1"),
-        (nodes.Column("k0", nodes.Bare("g")), 'g."k0"'),
-        (nodes.Column('a"b'), '"a""b"'),
+        (nodes.ColumnRef("k0", nodes.Bare("g")), 'g."k0"'),
+        (nodes.ColumnRef('a"b'), '"a""b"'),
         (nodes.Text("it's"), "'it''s'"),
         (nodes.Parameter(1), "$1"),
         (nodes.Cast(X, "BIGINT", tries=True), 'TRY_CAST("x" AS BIGINT)'),
@@ -110,7 +110,7 @@ X, ONE = nodes.Column("x"), nodes.Number("1")
         (nodes.Array((X, ONE)), '["x", 1]'),
         (nodes.Tuple((X, ONE)), '("x", 1)'),
         (nodes.Table("t", "a", ("d", "main")), '"d"."main"."t" AS "a"'),
-        (nodes.Function(nodes.Call("unnest", (X,)), "u", ("c",), lateral=True), 'LATERAL UNNEST("x") AS "u"("c")'),
+        (nodes.TableFunction(nodes.Call("unnest", (X,)), "u", ("c",), lateral=True), 'LATERAL UNNEST("x") AS "u"("c")'),
         (nodes.Select((X,), nodes.Table("t"), (nodes.Join(nodes.Table("u"), nodes.IsNull(X), "LEFT"),)),
          'SELECT "x" FROM "t" LEFT JOIN "u" ON "x" IS NULL'),
         (nodes.Select((X,), distinct_on=(X,), order=(nodes.Ordered(X),), limit=ONE, offset=ONE),

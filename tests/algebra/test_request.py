@@ -12,7 +12,7 @@ from dpproxy.algebra.request import (
     PolicyRead,
     Prepared,
     Request,
-    Select,
+    SelectStatement,
     ViewRead,
     complete,
 )
@@ -20,13 +20,13 @@ from dpproxy.policy.statements import Listing, Show
 from dpproxy.values.pgtypes import INT4
 
 ONE = exp.select("1")
-NOW = Prepared("q", (), (), Select(ONE, is_of_present=True))
+NOW = Prepared("q", (), (), SelectStatement(ONE, is_of_present=True))
 
 
 @pytest.mark.parametrize(
     ("statement", "flags"),
     [
-        (Select(ONE), (False, False, False)),
+        (SelectStatement(ONE), (False, False, False)),
         (NOW.statement, (False, False, True)),
         (CatalogueQuery(ONE), (True, False, False)),
         (CatalogueQuery(ONE, (), is_of_present=True), (True, False, True)),

@@ -14,7 +14,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import accept, parse
@@ -135,7 +135,7 @@ def row_scope(parameters: Parameters | None = None) -> Scope:
     def leaf(node: exp.Expr) -> Typed | None:
         return read_column(known[node.name], COLUMNS[node.name].domain) if type(node) is exp.Column else None
 
-    return Scope(Level.ROW, leaf, parameters or Parameters())
+    return Scope(ExpressionLevel.ROW, leaf, parameters or Parameters())
 
 
 def node_of(text: str) -> exp.Expr:

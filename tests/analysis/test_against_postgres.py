@@ -11,7 +11,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Between, Domain, Members
@@ -66,7 +66,7 @@ def compiled(text: str) -> Typed:
         column, _, domain, _ = COLUMNS[node.name]
         return read_column(column, domain)
 
-    return compile_expression(node_of(text), Scope(Level.ROW, leaf, Parameters()))
+    return compile_expression(node_of(text), Scope(ExpressionLevel.ROW, leaf, Parameters()))
 
 
 def plain(value: object) -> object:

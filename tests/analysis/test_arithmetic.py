@@ -10,7 +10,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import common_type, rounded
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import number
 from dpproxy.policy.model import Between
 from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction
@@ -87,7 +87,9 @@ def test_a_divisor_that_rounding_could_make_zero_is_held_to_its_bounds():
         Between(10**20 + 1, 10**20 + 5),
     )
     scope = Scope(
-        Level.ROW, lambda n: read_column(column, domain) if type(n) is exp.Column else None, Parameters()
+        ExpressionLevel.ROW,
+        lambda n: read_column(column, domain) if type(n) is exp.Column else None,
+        Parameters(),
     )
     typed = compile_expression(node_of("1 / (edge - 1e20::float8)"), scope)
     assert not typed.nullable

@@ -8,7 +8,7 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level
+from dpproxy.analysis.scopes import ExpressionLevel
 from dpproxy.values.errors import (
     InvalidParameter,
     InvalidText,
@@ -88,10 +88,10 @@ def test_nan_stays_inside_the_bounds_of_an_integer():
 
 
 @pytest.mark.parametrize("deep", [10, 60])
-@pytest.mark.parametrize("level", [Level.ROW, Level.RELEASED])
-def test_nested_casts_do_not_grow_without_limit(deep: int, level: Level):
+@pytest.mark.parametrize("level", [ExpressionLevel.ROW, ExpressionLevel.RELEASED])
+def test_nested_casts_do_not_grow_without_limit(deep: int, level: ExpressionLevel):
     text = "CAST(sqrt(" * deep + "age" + ") AS int)" * deep
-    if level is Level.RELEASED:
+    if level is ExpressionLevel.RELEASED:
         text = "length(CAST(sqrt(" * deep + "age" + ") AS text))" * deep
     try:
         size = len(list(compile_expression(node_of(text), replace(row_scope(), level=level)).sql.walk()))
@@ -118,7 +118,7 @@ def test_nested_casts_do_not_grow_without_limit(deep: int, level: Level):
 )
 def test_over_released_values_what_is_written_alike_becomes_text(text: str, shown: str):
     """``SELECT count(*)::text`` is how pgAdmin counts rows."""
-    typed = compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
+    typed = compile_expression(node_of(text), replace(row_scope(), level=ExpressionLevel.RELEASED))
     assert typed.type == TEXT
     assert connect().execute(f"SELECT {duck.text(typed.sql)}").fetchall() == [(shown,)]
 
@@ -126,15 +126,15 @@ def test_over_released_values_what_is_written_alike_becomes_text(text: str, show
 @pytest.mark.parametrize("text", ["'{1}'::int[]::text", "'\\x00'::bytea::text"])
 def test_other_values_do_not(text: str):
     with pytest.raises(Refusal):
-        compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
+        compile_expression(node_of(text), replace(row_scope(), level=ExpressionLevel.RELEASED))
 
 
 HALVES = (0.5, 1.5, 2.5, -0.5, -2.5, 2.4999999999999996, 4503599627370495.5)
 
 
 @pytest.mark.parametrize("half", HALVES)
-@pytest.mark.parametrize("level", Level)
-def test_halves_of_doubles_go_to_the_even_neighbour(half: float, level: Level):
+@pytest.mark.parametrize("level", ExpressionLevel)
+def test_halves_of_doubles_go_to_the_even_neighbour(half: float, level: ExpressionLevel):
     scope = replace(row_scope(), level=level)
     for text in (
         f"({half!r}::float8)::bigint",
@@ -147,14 +147,14 @@ def test_halves_of_doubles_go_to_the_even_neighbour(half: float, level: Level):
 
 @pytest.mark.parametrize(("text", "found"), [("2.5::int", 3), ("(-2.5)::int", -3), ("round(0.5)", 1)])
 def test_halves_of_numerics_go_away_from_zero(text: str, found: int):
-    for level in Level:
+    for level in ExpressionLevel:
         typed = compile_expression(node_of(text), replace(row_scope(), level=level))
         assert connect().execute(f"SELECT {duck.text(typed.sql)}").fetchall() == [(found,)]
 
 
 @pytest.mark.parametrize("text", ["real4::int", "round(real8)"])
 def test_rows_are_rounded_as_what_was_released(text: str):
-    released = compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
+    released = compile_expression(node_of(text), replace(row_scope(), level=ExpressionLevel.RELEASED))
     assert duck.text(released.sql) == duck.text(compiled(text).sql)
     assert "ROUND_EVEN" in duck.text(released.sql).upper()
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.dates import FIELDS, UNITS, starts
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.sql import grammar
 from dpproxy.values.errors import NumberOutOfRange, Refusal, UndefinedFunction, Unsupported
@@ -165,11 +165,11 @@ def test_seconds_of_a_moment_with_a_zone():
     [node] = grammar.parse("SELECT extract(epoch FROM tz)")[0].selects
     moment = Typed(duck.column("tz"), TIMESTAMPTZ)
     leaf = {exp.column("tz"): moment}.get
-    found = compile_expression(node, Scope(Level.RELEASED, leaf, Parameters()))
+    found = compile_expression(node, Scope(ExpressionLevel.RELEASED, leaf, Parameters()))
     assert (duck.text(found.sql), found.type, found.scale) == ('EPOCH_US("tz")', NUMERIC, 6)
     [other] = grammar.parse("SELECT tz + interval '1 day'")[0].selects
     with pytest.raises(UndefinedFunction) as refused:
-        compile_expression(other, Scope(Level.RELEASED, leaf, Parameters()))
+        compile_expression(other, Scope(ExpressionLevel.RELEASED, leaf, Parameters()))
     assert "extract(epoch FROM x)" in str(refused.value.hint)
 
 

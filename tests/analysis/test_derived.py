@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.derived import derived_key
-from dpproxy.analysis.keys import MOST_KEYS, Key, Values, column_values
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.keys import MOST_KEYS, GroupKey, Values, column_values
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Between, Domain, Members, References
 from dpproxy.values.errors import BoundsMissing, Internal, Refusal, TooComplex
@@ -30,7 +30,7 @@ def declared(node: exp.Column) -> Values | None:
     return column_values(columns()[node.name], COLUMNS[node.name].domain)
 
 
-def key(text: str, parameters: Parameters | None = None) -> Key:
+def key(text: str, parameters: Parameters | None = None) -> GroupKey:
     return derived_key(node_of(text), text, row_scope(parameters), declared)
 
 
@@ -105,28 +105,28 @@ def test_what_does_not_follow_is_refused(text: str):
     assert isinstance(refused.value, BoundsMissing) is (text != "real8 || ''")
 
 
-def one_column(column: Column, domain: Domain | None, typed: Typed) -> Key:
+def one_column(column: Column, domain: Domain | None, typed: Typed) -> GroupKey:
     def leaf(node: exp.Expr) -> Typed | None:
         return typed if type(node) is exp.Column else None
 
     def known(_: exp.Column) -> Values | None:
         return None if domain is None else column_values(column, domain, lambda *_: (7, None, 9))
 
-    return derived_key(node_of("age + 1"), "age + 1", Scope(Level.ROW, leaf, Parameters()), known)
+    return derived_key(node_of("age + 1"), "age + 1", Scope(ExpressionLevel.ROW, leaf, Parameters()), known)
 
 
 def test_a_column_without_a_domain_has_the_numbers_between_its_bounds():
-    typed = Typed(nodes.Column("age"), INT4, 0, Fraction(0), Fraction(3), nullable=True)
+    typed = Typed(nodes.ColumnRef("age"), INT4, 0, Fraction(0), Fraction(3), nullable=True)
     assert one_column(Column("age", INT4), None, typed).values == (1, 2, 3, 4)
 
 
 def test_a_referenced_column_has_the_values_of_the_other_table():
-    typed = Typed(nodes.Column("age"), INT4, 0, Fraction(7), Fraction(9), nullable=True)
+    typed = Typed(nodes.ColumnRef("age"), INT4, 0, Fraction(7), Fraction(9), nullable=True)
     assert one_column(Column("age", INT4), References("u", "c"), typed).values == (8, 10)
 
 
 def test_the_limit_is_that_of_keys():
-    wide = Typed(nodes.Column("age"), INT4, 0, Fraction(0), Fraction(MOST_KEYS), nullable=True)
+    wide = Typed(nodes.ColumnRef("age"), INT4, 0, Fraction(0), Fraction(MOST_KEYS), nullable=True)
     with pytest.raises((BoundsMissing, TooComplex)):
         one_column(Column("age", INT4), Between(0, MOST_KEYS), wide)
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import LONGEST_READ, MOST_LISTED, read_column
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Between, Discovered, Members, Outside, References, Scalar
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
@@ -118,7 +118,7 @@ def discovered_scope() -> Scope:
     def leaf(node: exp.Expr) -> Typed | None:
         return read_column(columns()[node.name], Discovered()) if type(node) is exp.Column else None
 
-    return Scope(Level.ROW, leaf, Parameters())
+    return Scope(ExpressionLevel.ROW, leaf, Parameters())
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@ import pytest
 
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.lists import ELEMENTS
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.values.errors import Refusal, Unsupported
 from tests.analysis.rows import node_of
 
-OPEN = Scope(Level.RELEASED, lambda _: None, Parameters())
-ROWS = Scope(Level.ROW, lambda _: None, Parameters())
+OPEN = Scope(ExpressionLevel.RELEASED, lambda _: None, Parameters())
+ROWS = Scope(ExpressionLevel.ROW, lambda _: None, Parameters())
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.values.errors import InvalidText, UndefinedFunction, Unsupported
 from tests.analysis.rows import node_of
 
-OPEN = Scope(Level.RELEASED, lambda _: None, Parameters())
+OPEN = Scope(ExpressionLevel.RELEASED, lambda _: None, Parameters())
 
 
 @pytest.mark.parametrize("pattern", ["^a", "a.c$", "[a-z]+", "(foo|bar)*x{2,3}", r"a\.\d", ""])

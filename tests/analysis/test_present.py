@@ -7,7 +7,7 @@ import pytest
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.present import mentions, present_of, write_present
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.config.settings import DEFAULTS, PRESENT, moments
 from dpproxy.planner.accept import parse
 from dpproxy.values.errors import InvalidParameter, Unsupported
@@ -19,7 +19,7 @@ ARRIVED = datetime(2024, 3, 31, 23, 45, 6, 500000, UTC)
 def constant(text: str, zone: str = "UTC") -> str:
     tree = write_present(parse(f"SELECT {text}"))
     settings = {**DEFAULTS, "timezone": zone, PRESENT: moments(BEGAN, ARRIVED)}
-    scope = Scope(Level.ROW, lambda _: None, Parameters(present=present_of(settings)))
+    scope = Scope(ExpressionLevel.ROW, lambda _: None, Parameters(present=present_of(settings)))
     found = compile_expression(tree.selects[0].unalias(), scope)
     assert found.is_constant, duck.text(found.sql)
     return f"{found.type.name} {found.constant}"
@@ -78,7 +78,7 @@ def test_days_are_those_of_the_session(text: str, value: str) -> None:
 def test_a_kept_query_has_no_present() -> None:
     tree = write_present(parse("SELECT now()"))
     with pytest.raises(Unsupported, match="the present is not known"):
-        compile_expression(tree.selects[0], Scope(Level.ROW, lambda _: None, Parameters()))
+        compile_expression(tree.selects[0], Scope(ExpressionLevel.ROW, lambda _: None, Parameters()))
 
 
 def test_a_precision_that_is_none() -> None:

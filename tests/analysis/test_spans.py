@@ -3,11 +3,11 @@
 import pytest
 
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.values.errors import DivisionByZero, Refusal, UndefinedFunction, Unsupported
 from tests.analysis.rows import compiled, node_of
 
-OPEN = Scope(Level.RELEASED, lambda _: None, Parameters())
+OPEN = Scope(ExpressionLevel.RELEASED, lambda _: None, Parameters())
 AT = "TIMESTAMP '2024-01-01'"
 
 

@@ -123,7 +123,7 @@ def test_every_other_function_of_the_engine_is_not_run():
 
 def is_run(name: str) -> bool:
     try:
-        check_total(nodes.Select((nodes.Call(name, (nodes.Column("x"),)),), nodes.Table("t")))
+        check_total(nodes.Select((nodes.Call(name, (nodes.ColumnRef("x"),)),), nodes.Table("t")))
     except Internal:
         return False
     return True
@@ -160,7 +160,7 @@ def test_a_pattern_costs_little_on_the_longest_text(
     assert after[0] - before[0] < 2_000  # a matcher that goes back would take hours
 
 
-X, T = nodes.Column("x"), nodes.Table("t")
+X, T = nodes.ColumnRef("x"), nodes.Table("t")
 ONE = nodes.Number("1")
 
 
@@ -181,7 +181,7 @@ ONE = nodes.Number("1")
         nodes.Select((nodes.Call("sum", (X,), order=(nodes.Ordered(X),)),), T),
         nodes.Select((nodes.Window(nodes.Call("row_number"), frame="ROWS 1 PRECEDING"),), T),
         nodes.Select((nodes.Window(nodes.Call("ntile", (nodes.Number("2"),))),), T),
-        nodes.Select((nodes.Call("first_value", (nodes.Column("x"),)),), T),
+        nodes.Select((nodes.Call("first_value", (nodes.ColumnRef("x"),)),), T),
         nodes.Select((nodes.Call("row_number"),), T),
         nodes.Combined("INTERSECT", nodes.Select((X,), T), nodes.Select((X,), T)),
         nodes.Combined("UNION ALL", nodes.Select((X,), T), nodes.Select((X,), T), limit=ONE),
@@ -191,7 +191,7 @@ ONE = nodes.Number("1")
         nodes.Select((X,), T, group=(X,), having=nodes.Null()),
         nodes.Select((X,), T, distinct_on=(X,)),
         nodes.Select((X,), T, group=(nodes.Sets("CUBE", (X,)),)),
-        nodes.Select((X,), nodes.Function(nodes.Call("read_csv", (nodes.Text("f"),)), "t")),
+        nodes.Select((X,), nodes.TableFunction(nodes.Call("read_csv", (nodes.Text("f"),)), "t")),
     ],
 )
 def test_anything_unlisted_is_not_run(query: nodes.Query):

@@ -2,7 +2,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, inline_windows, over, refuse_windows
 from dpproxy.planner.accept import parse
@@ -30,7 +30,7 @@ def leaf(node: exp.Expr) -> Typed | None:
     return COLUMNS[node.name] if type(node) is exp.Column else None
 
 
-SCOPE = Scope(Level.RELEASED, leaf, Parameters())
+SCOPE = Scope(ExpressionLevel.RELEASED, leaf, Parameters())
 
 
 def window(sql: str) -> exp.Window:

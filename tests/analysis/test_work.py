@@ -117,7 +117,7 @@ def test_what_stands_in_two_places_is_computed_in_both():
 @pytest.mark.parametrize("hole", [nodes.Hole(0, 2), nodes.Hole(0, None)])
 def test_a_number_that_nobody_may_look_at_is_as_much_work_as_another(hole: nodes.Expr):
     works = {
-        row_work(nodes.Select((nodes.Binary("+", nodes.Column("x"), number),)), {})
+        row_work(nodes.Select((nodes.Binary("+", nodes.ColumnRef("x"), number),)), {})
         for number in (hole, nodes.Number("7"))
     }
     assert len(works) == 1

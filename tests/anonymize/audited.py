@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from dpproxy.anonymize.model import Build, Table, silent
+from dpproxy.anonymize.model import Table, ViewBuild, silent
 from udfs.audit import audit
 
 BUILDS = 500
@@ -17,7 +17,7 @@ def features(released: Table, high: int) -> list[float]:
     return [len(released), int((2 * values > high).sum()), float(values.mean()), values.min(), values.max()]
 
 
-def least_epsilon(build: Build, data: Table, neighbour: Table, high: int, builds: int = BUILDS) -> float:
+def least_epsilon(build: ViewBuild, data: Table, neighbour: Table, high: int, builds: int = BUILDS) -> float:
     """A lower bound of what ``build`` loses; too high one time in 1,000 where its promise is kept."""
     sides = [
         [features(build.make(rows, os.urandom, silent).rows, high) for _ in range(builds)]

@@ -10,10 +10,10 @@ from dpproxy.anonymize.auto import Auto, predicted
 from dpproxy.anonymize.model import (
     Attribute,
     Categories,
-    Interval,
     InvalidOption,
+    LatticeDomain,
     OptionValue,
-    Request,
+    ViewRequest,
     silent,
 )
 from tests.anonymize.audited import least_epsilon
@@ -21,11 +21,11 @@ from udfs.privacy import Loss
 
 
 def wide(columns: int) -> tuple[Attribute, ...]:
-    return tuple(Attribute(f"c{place}", Interval(0, 10_000)) for place in range(columns))
+    return tuple(Attribute(f"c{place}", LatticeDomain(0, 10_000)) for place in range(columns))
 
 
-def request(columns: int, rows: int | None, epsilon: Fraction | int) -> Request:
-    return Request(wide(columns), {"epsilon": epsilon}, rows)
+def request(columns: int, rows: int | None, epsilon: Fraction | int) -> ViewRequest:
+    return ViewRequest(wide(columns), {"epsilon": epsilon}, rows)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_was_measured_to_be_better_is_chosen(
 
 def test_few_cells_are_counted_one_by_one() -> None:
     few = tuple(Attribute(f"c{place}", Categories(2)) for place in range(10))
-    assert Auto().check(Request(few, {"epsilon": 1}, 100_000)).guarantee.endswith("by dp_kdtree")
+    assert Auto().check(ViewRequest(few, {"epsilon": 1}, 100_000)).guarantee.endswith("by dp_kdtree")
 
 
 def test_a_method_is_predicted_to_lose_less_where_there_are_more_rows() -> None:
@@ -63,7 +63,7 @@ def test_a_method_is_predicted_to_lose_less_where_there_are_more_rows() -> None:
 @pytest.mark.parametrize("options", [{"delta": 1}, {"workload": "no"}, {"k": 3}, {"epsilon": 0}])
 def test_an_option_is_wrong_whatever_is_chosen(rows: int, options: dict[str, OptionValue]) -> None:
     with pytest.raises(InvalidOption) as caught:
-        Auto().check(Request(wide(12), {"epsilon": 1, **options}, rows))
+        Auto().check(ViewRequest(wide(12), {"epsilon": 1, **options}, rows))
     assert caught.value.option in options
 
 
@@ -80,7 +80,7 @@ def test_delta_and_workload_may_be_given_whatever_is_chosen() -> None:
             "delta": Fraction(1, 10**6),
             "workload": ("c0", "c1"),
         }
-        assert Auto().check(Request(wide(12), options, rows)).loss == Loss(10**9)
+        assert Auto().check(ViewRequest(wide(12), options, rows)).loss == Loss(10**9)
 
 
 @pytest.mark.statistical

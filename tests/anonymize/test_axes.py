@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize.axes import BITS, axis, ordered
-from dpproxy.anonymize.model import Attribute, Categories, Interval
+from dpproxy.anonymize.model import Attribute, Categories, LatticeDomain
 
 
 @given(st.integers(-(2**60), 2**60), st.integers(0, 2**60), st.integers(-(2**61), 2**61))
 def test_a_value_comes_back_to_within_a_step(low: int, width: int, value: int) -> None:
-    found = axis(Interval(low, low + width))
+    found = axis(LatticeDomain(low, low + width))
     assert found.steps < 1 << BITS
     place = found.coordinates(np.array([value]))
     assert 0 <= place[0] <= found.steps
@@ -20,7 +20,7 @@ def test_a_value_comes_back_to_within_a_step(low: int, width: int, value: int) -
 
 def test_only_what_has_an_order_has_an_axis() -> None:
     attributes = (
-        Attribute("a", Interval(0, 9)),
+        Attribute("a", LatticeDomain(0, 9)),
         Attribute("b", Categories(3)),
         Attribute("c", Categories(3, ordered=True)),
     )

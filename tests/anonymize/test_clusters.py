@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize.clusters import canonical, mdav, ranks, v_mdav
-from dpproxy.anonymize.model import Attribute, Interval, Table
+from dpproxy.anonymize.model import Attribute, LatticeDomain, Table
 from dpproxy.anonymize.space import SCALES, space
 from tests.anonymize import plain
 from tests.anonymize.worlds import worlds
@@ -44,7 +44,7 @@ def test_clusters_of_variable_size_follow_the_data():
     sizes = np.random.default_rng(5).integers(3, 6, 40)
     clouds = np.repeat(np.arange(40), sizes)
     rows = clouds[:, None] * 1000 + np.concatenate([inside[:size] for size in sizes])
-    attributes = tuple(Attribute(name, Interval(0, 50_000)) for name in "ab")
+    attributes = tuple(Attribute(name, LatticeDomain(0, 50_000)) for name in "ab")
     labels = v_mdav(space(rows, attributes), 3, 3.0)
     assert len({*zip(clouds, labels, strict=True)}) == 40
     assert len({*zip(clouds, mdav(space(rows, attributes), 3), strict=True)}) > 40
@@ -79,15 +79,15 @@ def test_a_long_build_tells_its_progress(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dpproxy.anonymize.clusters.STRETCH", 1)
     rows = np.arange(40)[:, None]
     told: list[float] = []
-    labels = mdav(space(rows, [Attribute("a", Interval(0, 39))]), 4, told.append)
+    labels = mdav(space(rows, [Attribute("a", LatticeDomain(0, 39))]), 4, told.append)
     assert told == [0, 0.2, 0.4, 0.6, 0.8, 1]
-    assert labels.tolist() == mdav(space(rows, [Attribute("a", Interval(0, 39))]), 4).tolist()
+    assert labels.tolist() == mdav(space(rows, [Attribute("a", LatticeDomain(0, 39))]), 4).tolist()
 
 
 def test_memory_is_linear():
     """Some 20 numbers a row: a table of distances of all pairs would take 5,000 times as much."""
     rows = np.arange(40_000).reshape(10_000, 4) * 7919 % 10_007
-    made = space(rows, [Attribute(name, Interval(0, 10_006)) for name in "abcd"])
+    made = space(rows, [Attribute(name, LatticeDomain(0, 10_006)) for name in "abcd"])
     mdav(made, 2500)
     tracemalloc.start()
     mdav(made, 2500)

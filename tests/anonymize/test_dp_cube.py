@@ -12,13 +12,13 @@ from dpproxy.anonymize.dp_cube import FARTHEST, Figure, Shape, coarser, fit, mar
 from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
-    Build,
     Categories,
     InvalidOption,
     OptionValue,
     Progress,
-    Request,
     Table,
+    ViewBuild,
+    ViewRequest,
     silent,
 )
 from dpproxy.anonymize.strategies import Axis
@@ -35,12 +35,12 @@ FIGURES = (
 NONE = Fraction(0)
 
 
-def request(shape: Shape = SHAPE, **options: OptionValue) -> Request:
+def request(shape: Shape = SHAPE, **options: OptionValue) -> ViewRequest:
     attributes = tuple(Attribute(f"d{i}", Categories(a.cells, a.ordered)) for i, a in enumerate(shape.axes))
-    return Request(attributes, {"epsilon": 1, **options})
+    return ViewRequest(attributes, {"epsilon": 1, **options})
 
 
-def built(shape: Shape = SHAPE, **options: OptionValue) -> Build:
+def built(shape: Shape = SHAPE, **options: OptionValue) -> ViewBuild:
     return dp_cube.check(request(shape, **options), shape, FIGURES)
 
 
@@ -186,7 +186,7 @@ def test_the_promise_holds_on_neighbours() -> None:
         made = build.make(rows, words, progress)
         return Anonymized(made.rows[:, ::-1])
 
-    own = Build(build.guarantee, build.loss, figures_first)
+    own = ViewBuild(build.guarantee, build.loss, figures_first)
     base = {(0, 0): (3,), (1, 1): (4,)}
     for more in ({(0, 0): (5,)}, {(0, 0): (4,), (1, 1): (5,)}):
         found = least_epsilon(own, cells(shape, base), cells(shape, {**base, **more}), 2 * FARTHEST + 8)

@@ -10,17 +10,17 @@ import pytest
 from dpproxy.anonymize import insensitive
 from dpproxy.anonymize.axes import axis
 from dpproxy.anonymize.dp_individual_ranking import DpIndividualRanking, middles
-from dpproxy.anonymize.model import Attribute, Interval, InvalidOption, OptionValue, Request, silent
+from dpproxy.anonymize.model import Attribute, InvalidOption, LatticeDomain, OptionValue, ViewRequest, silent
 from tests.anonymize.audited import least_epsilon
 from tests.anonymize.worlds import TREE
 from udfs.privacy import NANO, Loss
 
-PLANE = (Attribute("a", Interval(0, 100)), Attribute("b", Interval(0, 100)))
+PLANE = (Attribute("a", LatticeDomain(0, 100)), Attribute("b", LatticeDomain(0, 100)))
 HUGE = 10**6
 
 
-def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> Request:
-    return Request(attributes, {"epsilon": 1, **options})
+def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> ViewRequest:
+    return ViewRequest(attributes, {"epsilon": 1, **options})
 
 
 def test_what_is_promised_is_known_before_a_row_is_read() -> None:
@@ -58,14 +58,16 @@ def test_sums_of_ranks_move_by_the_width_at_most_together() -> None:
 
 def test_without_noise_middles_are_those_of_the_ranks() -> None:
     values = np.array([90, 3, 1, 50, 52, 100, 95])
-    found = middles(axis(Interval(0, 100)), values, insensitive.sizes(7, 2), HUGE * NANO, os.urandom)
+    found = middles(axis(LatticeDomain(0, 100)), values, insensitive.sizes(7, 2), HUGE * NANO, os.urandom)
     assert found.tolist() == [2, 51, 95]
 
 
 def test_middles_rise_whatever_the_noise() -> None:
     values = np.arange(100) % 101
     for _ in range(20):
-        found = middles(axis(Interval(0, 100)), values, insensitive.sizes(100, 5), NANO // 10, os.urandom)
+        found = middles(
+            axis(LatticeDomain(0, 100)), values, insensitive.sizes(100, 5), NANO // 10, os.urandom
+        )
         assert (np.diff(found) >= 0).all()
         assert 0 <= found.min() <= found.max() <= 100
 
@@ -79,7 +81,7 @@ def test_any_table_is_built(joint: str, count: int) -> None:
 
 
 def test_wide_domains_and_little_epsilon_are_built() -> None:
-    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", Interval(5, 5)))
+    wide = (Attribute("a", LatticeDomain(-(2**60), 2**60)), Attribute("b", LatticeDomain(5, 5)))
     rows = np.array([[-(2**60), 5], [0, 5], [2**60, 5]] * 5)
     found = (
         DpIndividualRanking()
@@ -104,7 +106,7 @@ def test_the_tree_keeps_what_belongs_together() -> None:
 @pytest.mark.statistical
 def test_the_promise_holds_on_neighbours() -> None:
     """One value at the far end: at epsilon 1 a bound above 1 is one time in 1,000."""
-    line = (Attribute("a", Interval(0, 100)),)
+    line = (Attribute("a", LatticeDomain(0, 100)),)
     data = np.array([[0], [0], [1], [2], [100]])
     build = DpIndividualRanking().check(request(line, k=2))
     assert least_epsilon(build, data, data[:-1], 100) <= 1

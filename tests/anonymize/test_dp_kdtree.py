@@ -10,22 +10,22 @@ from dpproxy.anonymize.dp_kdtree import DpKdtree
 from dpproxy.anonymize.model import (
     Attribute,
     Categories,
-    Interval,
     InvalidOption,
+    LatticeDomain,
     OptionValue,
-    Request,
+    ViewRequest,
     silent,
 )
 from tests.anonymize.audited import least_epsilon
 from tests.anonymize.worlds import TREE
 from udfs.privacy import Loss
 
-PLANE = (Attribute("a", Interval(0, 100)), Attribute("b", Interval(0, 100)))
+PLANE = (Attribute("a", LatticeDomain(0, 100)), Attribute("b", LatticeDomain(0, 100)))
 HALF = Fraction(1, 2)
 
 
-def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> Request:
-    return Request(attributes, {"epsilon": 1, **options})
+def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> ViewRequest:
+    return ViewRequest(attributes, {"epsilon": 1, **options})
 
 
 def test_what_is_promised_is_known_before_a_row_is_read() -> None:
@@ -63,7 +63,7 @@ def test_any_table_is_built(epsilon: Fraction, count: int) -> None:
 
 
 def test_wide_domains_and_single_values_are_built() -> None:
-    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", Interval(5, 5)))
+    wide = (Attribute("a", LatticeDomain(-(2**60), 2**60)), Attribute("b", LatticeDomain(5, 5)))
     rows = np.array([[-(2**60), 5], [0, 5], [2**60, 5]] * 50)
     for epsilon in (Fraction(1, 50), 1000):
         found = DpKdtree().check(request(wide, epsilon=epsilon)).make(rows, os.urandom, silent).rows
@@ -84,7 +84,7 @@ def test_few_cells_are_counted_one_by_one() -> None:
     attributes = (Attribute("a", TREE), Attribute("b", Categories(3)))
     rows = np.repeat(np.array([[3, 0], [4, 2]]), 500, axis=0)
     for expected in (None, 1000):
-        build = DpKdtree().check(Request(attributes, {"epsilon": 1}, expected))
+        build = DpKdtree().check(ViewRequest(attributes, {"epsilon": 1}, expected))
         assert build.loss == Loss(10**9)
         found = build.make(rows, os.urandom, silent).rows
         assert (found[:, None, :] == rows[[0, -1]]).all(axis=2).any(axis=1).mean() > 0.9
@@ -93,11 +93,11 @@ def test_few_cells_are_counted_one_by_one() -> None:
 @pytest.mark.statistical
 def test_the_promise_holds_cell_by_cell() -> None:
     """One row of a rare value, there and not, among 60: at epsilon 1 a bound above 1 is one time in 1,000."""
-    attributes = (Attribute("a", Interval(0, 3)),)
+    attributes = (Attribute("a", LatticeDomain(0, 3)),)
     data = np.append(np.zeros(60, dtype=np.int64), 3)[:, None]
-    build = DpKdtree().check(Request(attributes, {"epsilon": 1}))
+    build = DpKdtree().check(ViewRequest(attributes, {"epsilon": 1}))
     assert least_epsilon(build, data, data[:-1], 3) <= 1
-    loose = DpKdtree().check(Request(attributes, {"epsilon": 20}))
+    loose = DpKdtree().check(ViewRequest(attributes, {"epsilon": 20}))
     assert least_epsilon(loose, data, data[:-1], 3) > 1  # the audit sees what there is to see
 
 

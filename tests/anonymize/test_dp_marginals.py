@@ -13,21 +13,21 @@ from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import (
     Attribute,
     Categories,
-    Interval,
     InvalidOption,
+    LatticeDomain,
     OptionValue,
-    Request,
+    ViewRequest,
     silent,
 )
 from tests.anonymize.audited import least_epsilon
 from tests.anonymize.worlds import TREE
 from udfs.privacy import Loss
 
-PLANE = (Attribute("a", Interval(0, 100)), Attribute("b", Interval(0, 100)))
+PLANE = (Attribute("a", LatticeDomain(0, 100)), Attribute("b", LatticeDomain(0, 100)))
 
 
-def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> Request:
-    return Request(attributes, {"epsilon": 1, **options})
+def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> ViewRequest:
+    return ViewRequest(attributes, {"epsilon": 1, **options})
 
 
 def test_what_is_promised_is_known_before_a_row_is_read() -> None:
@@ -44,7 +44,7 @@ def test_what_is_promised_is_known_before_a_row_is_read() -> None:
 )
 def test_options_are_checked(options: dict[str, OptionValue]) -> None:
     with pytest.raises(InvalidOption) as caught:
-        DpMarginals().check(Request(PLANE, {"epsilon": 1, **options}))
+        DpMarginals().check(ViewRequest(PLANE, {"epsilon": 1, **options}))
     assert caught.value.option in options
 
 
@@ -58,7 +58,7 @@ def test_more_columns_than_epsilon_can_be_divided_among_are_refused() -> None:
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9), Fraction(1, 1000)])
 def test_what_is_not_refused_can_be_built(columns: int, delta: Fraction) -> None:
     """A build that fails is charged all the same."""
-    attributes = tuple(Attribute(f"c{place}", Interval(0, 5000)) for place in range(columns))
+    attributes = tuple(Attribute(f"c{place}", LatticeDomain(0, 5000)) for place in range(columns))
     rows = np.zeros((20, columns), dtype=np.int64)
     for epsilon in (Fraction(1, 10**n) for n in range(7)):
         try:
@@ -105,7 +105,7 @@ def test_any_table_is_built(epsilon: Fraction, count: int, delta: Fraction) -> N
 
 
 def test_wide_domains_and_single_values_are_built() -> None:
-    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", Interval(5, 5)))
+    wide = (Attribute("a", LatticeDomain(-(2**60), 2**60)), Attribute("b", LatticeDomain(5, 5)))
     rows = np.array([[-(2**60), 5], [0, 5], [2**60, 5]] * 50)
     found = DpMarginals().check(request(wide, epsilon=1000)).make(rows, os.urandom, silent).rows
     assert (found[:, 1] == 5).all()
@@ -144,7 +144,7 @@ def test_a_workload_says_which_pairs_are_measured(workload: tuple[str, ...]) -> 
     """Of three pairs of equal columns epsilon suffices to choose two."""
     values = [np.arange(50_000) * step % 50_000 // 500 for step in (1, 7919, 104_729)]
     rows = np.column_stack([values[place // 2] for place in range(6)])
-    attributes = tuple(Attribute(name, Interval(0, 100)) for name in "abcdef")
+    attributes = tuple(Attribute(name, LatticeDomain(0, 100)) for name in "abcdef")
     asked = request(attributes, epsilon=Fraction(1, 40), workload=workload)
     near = correlations(DpMarginals().check(asked).make(rows, os.urandom, silent).rows)
     strong = {"abcdef"[place : place + 2] for place in (0, 2, 4) if near[place, place + 1] > 0.6}
@@ -153,7 +153,7 @@ def test_a_workload_says_which_pairs_are_measured(workload: tuple[str, ...]) -> 
 
 
 def test_pairs_matter_by_the_columns_that_are_named() -> None:
-    attributes = tuple(Attribute(name, Interval(0, 9)) for name in "abc")
+    attributes = tuple(Attribute(name, LatticeDomain(0, 9)) for name in "abc")
     assert set(dp_marginals.weights(request(attributes)).values()) == {1}
     assert dp_marginals.weights(request(attributes, workload="b")) == {(0, 1): 2, (0, 2): 1, (1, 2): 2}
     assert dp_marginals.weights(request(attributes, workload=("c, a",))) == {(0, 1): 1, (0, 2): 4, (1, 2): 1}
@@ -173,7 +173,7 @@ def test_the_promise_holds_on_neighbours(delta: Fraction) -> None:
 
 def test_numbers_that_are_null_stay_null() -> None:
     """As many as there are, with what belongs to them; and none where none are told apart from noise."""
-    attributes = tuple(Attribute(name, Interval(0, 100), null=True) for name in "ab")
+    attributes = tuple(Attribute(name, LatticeDomain(0, 100), null=True) for name in "ab")
     values = np.arange(5000) % 101
     rows = np.column_stack([np.where(values < 30, 101, values), values])
     found = DpMarginals().check(request(attributes, epsilon=10)).make(rows, os.urandom, silent).rows
@@ -186,7 +186,7 @@ def test_numbers_that_are_null_stay_null() -> None:
 def test_the_most_that_a_pair_can_tell_is_counted_where_bins_are_too_many() -> None:
     """30 values on the diagonal: with few rows only wider bins pay."""
     values = np.arange(300) % 30
-    attributes = tuple(Attribute(name, Interval(0, 29)) for name in "ab")
+    attributes = tuple(Attribute(name, LatticeDomain(0, 29)) for name in "ab")
     build = DpMarginals().check(request(attributes, epsilon=4))
     found = build.make(np.column_stack([values, values]), os.urandom, silent).rows
     assert correlations(found)[0, 1] > 0.5
@@ -197,7 +197,7 @@ def test_declared_bins_are_checked(bins: OptionValue) -> None:
     with pytest.raises(InvalidOption) as caught:
         DpMarginals().check(request(bins=bins))
     assert caught.value.option == "bins"
-    wide = (Attribute("a", Interval(0, 10**6)),)
+    wide = (Attribute("a", LatticeDomain(0, 10**6)),)
     with pytest.raises(InvalidOption, match="more than 4096 bins"):
         DpMarginals().check(request(wide, bins="a 1"))
 
@@ -213,7 +213,7 @@ def test_what_only_three_columns_tell_together_is_lost_here_and_kept_in_a_tree()
     """The third is the parity of the other two: each pair is independent."""
     first, second = np.arange(5000) % 2, np.arange(5000) // 2 % 2
     rows = np.column_stack([first, second, first ^ second])
-    asked = Request(tuple(Attribute(name, Categories(2)) for name in "abc"), {"epsilon": 1})
+    asked = ViewRequest(tuple(Attribute(name, Categories(2)) for name in "abc"), {"epsilon": 1})
 
     def contradict(method: str) -> float:
         found = METHODS[method].check(asked).make(rows, os.urandom, silent).rows

@@ -16,11 +16,11 @@ from dpproxy.anonymize.dp_microaggregation import DpMicroaggregation
 from dpproxy.anonymize.model import (
     Attribute,
     Categories,
-    Interval,
     InvalidOption,
+    LatticeDomain,
     OptionValue,
-    Request,
     Table,
+    ViewRequest,
     silent,
 )
 from tests.anonymize.audited import least_epsilon
@@ -28,14 +28,14 @@ from tests.anonymize.worlds import TREE, worlds
 from udfs.mechanisms import Staircase
 from udfs.privacy import LEAST_NANO, Loss
 
-PLANE = (Attribute("a", Interval(0, 100)), Attribute("b", Interval(0, 100)))
+PLANE = (Attribute("a", LatticeDomain(0, 100)), Attribute("b", LatticeDomain(0, 100)))
 MIXED = (*PLANE, Attribute("c", TREE), Attribute("d", Categories(3)))
 SMALL = Fraction(1, 10**6)
 HUGE = 10**6
 
 
-def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> Request:
-    return Request(attributes, {"epsilon": 1, **options}, expected_rows=400)
+def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> ViewRequest:
+    return ViewRequest(attributes, {"epsilon": 1, **options}, expected_rows=400)
 
 
 def test_what_is_promised_is_known_before_a_row_is_read() -> None:
@@ -86,7 +86,7 @@ def test_any_table_is_built(options: dict[str, OptionValue], count: int) -> None
 
 @pytest.mark.parametrize("options", [{}, {"delta": Fraction(1, 1000)}])
 def test_wide_domains_and_little_epsilon_are_built(options: dict[str, OptionValue]) -> None:
-    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", TREE))
+    wide = (Attribute("a", LatticeDomain(-(2**60), 2**60)), Attribute("b", TREE))
     rows = np.array([[-(2**60), 3], [0, 4], [2**60, 5]] * 5)
     build = DpMicroaggregation().check(request(wide, epsilon=Fraction(1, 50), **options))
     found = build.make(rows, os.urandom, silent).rows
@@ -114,7 +114,7 @@ def sums(rows: Table, attributes: tuple[Attribute, ...], references: Table, k: i
 
 def test_the_sensitivity_is_never_exceeded_and_is_reached() -> None:
     """All neighbours of all tables of 5 rows of two bits, k = 2: each sum moves by 1 at most, several at once."""
-    attributes = (Attribute("a", Interval(0, 1)), Attribute("b", Interval(0, 1)))
+    attributes = (Attribute("a", LatticeDomain(0, 1)), Attribute("b", LatticeDomain(0, 1)))
     records = list(product((0, 1), repeat=2))
     for references in (insensitive.point(attributes), insensitive.corners(attributes)):
         worst = 0
@@ -129,7 +129,7 @@ def test_the_sensitivity_is_never_exceeded_and_is_reached() -> None:
 
 def test_the_whole_sensitivity_in_l1_and_l2_is_reached() -> None:
     """n / k clusters times m widths: three clusters, one attribute of interest, as in ``test_insensitive``."""
-    cube = tuple(Attribute(name, Interval(0, 10)) for name in "abc")
+    cube = tuple(Attribute(name, LatticeDomain(0, 10)) for name in "abc")
     others = [[0, 0, 1], [10, 0, 0], [10, 0, 1], [0, 10, 10], [10, 5, 10]]
     found = [
         sums(np.array([first, *others]), cube, insensitive.point(cube), 2) for first in ([0] * 3, [10] * 3)
@@ -139,7 +139,11 @@ def test_the_whole_sensitivity_in_l1_and_l2_is_reached() -> None:
     assert (moved**2).sum() == 3 * 10**2
 
 
-@given(worlds(least=4, most=12, domains=(Interval(-3, 40), Interval(0, 1))), st.integers(2, 4), st.data())
+@given(
+    worlds(least=4, most=12, domains=(LatticeDomain(-3, 40), LatticeDomain(0, 1))),
+    st.integers(2, 4),
+    st.data(),
+)
 def test_order_statistics_of_the_table_inside_move_by_width_over_k(
     world: tuple[Table, tuple[Attribute, ...]], k: int, data: st.DataObject
 ) -> None:
@@ -147,22 +151,22 @@ def test_order_statistics_of_the_table_inside_move_by_width_over_k(
     other = rows.copy()
     for column, attribute in enumerate(attributes):
         domain = attribute.domain
-        assert isinstance(domain, Interval)
+        assert isinstance(domain, LatticeDomain)
         other[0, column] = data.draw(st.integers(domain.low, domain.high))
-    request = Request(attributes, {"epsilon": HUGE, "k": k, "release": "query"})
+    request = ViewRequest(attributes, {"epsilon": HUGE, "k": k, "release": "query"})
     build = DpMicroaggregation().check(request)
     kept = [build.make(table, os.urandom, silent) for table in (rows, other)]
     assert all(found.inside for found in kept)
     for column, attribute in enumerate(attributes):
         domain = attribute.domain
-        assert isinstance(domain, Interval)
+        assert isinstance(domain, LatticeDomain)
         moved = np.abs(np.sort(kept[0].rows[:, column]) - np.sort(kept[1].rows[:, column]))
         assert moved.max() <= -(-domain.width // k)
 
 
-def plan(**options: OptionValue) -> method.Plan:
+def plan(**options: OptionValue) -> method.MicroaggregationPlan:
     found = DpMicroaggregation().check(request(**options)).make.args[0]  # type: ignore[attr-defined]
-    assert isinstance(found, method.Plan)
+    assert isinstance(found, method.MicroaggregationPlan)
     return found
 
 
@@ -195,7 +199,7 @@ def test_the_promise_holds_on_neighbours(options: dict[str, OptionValue]) -> Non
 
 def test_noise_of_the_thesis_would_break_the_promise() -> None:
     """A full epsilon for every cluster, as the thesis has it, loses three: six records, k = 2, one of them replaced."""
-    cube = tuple(Attribute(name, Interval(0, 10)) for name in "abc")
+    cube = tuple(Attribute(name, LatticeDomain(0, 10)) for name in "abc")
     others = [[0, 0, 1], [10, 0, 0], [10, 0, 1], [0, 10, 10], [10, 5, 10]]
     found = [
         sums(np.array([first, *others]), cube, insensitive.point(cube), 2) for first in ([0] * 3, [10] * 3)

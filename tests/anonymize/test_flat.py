@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpproxy.anonymize import flat
 from dpproxy.anonymize.boxes import lines
-from dpproxy.anonymize.model import Attribute, Categories, Interval
+from dpproxy.anonymize.model import Attribute, Categories, LatticeDomain
 from tests.anonymize.worlds import TREE
 from udfs.mechanisms import Staircase
 from udfs.privacy import NANO
@@ -21,7 +21,7 @@ def test_cells_and_when_they_suit() -> None:
     assert flat.suits(TWO, NANO, 100)
     assert not flat.suits(TWO, NANO, 20)
     assert not flat.suits(TWO, NANO // 100, 100)
-    assert not flat.suits(lines((Attribute("a", Interval(0, 10**5)),), scaled=True), NANO, 10**9)
+    assert not flat.suits(lines((Attribute("a", LatticeDomain(0, 10**5)),), scaled=True), NANO, 10**9)
 
 
 def test_without_noise_the_rows_come_back() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpproxy.anonymize import boxes, grids
 from dpproxy.anonymize.grids import REACH, Grid
-from dpproxy.anonymize.model import Attribute, Categories, Domain, Interval
+from dpproxy.anonymize.model import Attribute, Categories, Domain, LatticeDomain
 from tests.anonymize.worlds import TREE
 
 
@@ -17,7 +17,7 @@ def grid(domain: Domain, most: int = 5) -> Grid:
 
 @given(st.integers(0, 300), st.integers(1, 40))
 def test_cells_partition_the_positions(last: int, most: int) -> None:
-    one = grid(Interval(0, last), most)
+    one = grid(LatticeDomain(0, last), most)
     firsts, lasts = one.firsts, one.lasts
     assert firsts[0] == 0
     assert lasts[-1] == last
@@ -28,14 +28,14 @@ def test_cells_partition_the_positions(last: int, most: int) -> None:
 
 
 def test_the_widest_domain_is_cut() -> None:
-    one = grid(Interval(-(2**60), 2**60), grids.MOST_CELLS)
+    one = grid(LatticeDomain(-(2**60), 2**60), grids.MOST_CELLS)
     positions = one.line.positions(np.array([-(2**60), 0, 2**60]))
     assert one.places(positions).tolist() == [0, 127, 255] or one.places(positions).tolist() == [0, 128, 255]
     assert np.abs(one.offsets(positions)).max() <= REACH
 
 
 def test_neighbouring_cells_are_merged() -> None:
-    one = grid(Interval(0, 99)).merged(np.array([0, 0, 1, 2, 2]))
+    one = grid(LatticeDomain(0, 99)).merged(np.array([0, 0, 1, 2, 2]))
     assert one.firsts.tolist() == [0, 40, 60]
     assert one.lasts.tolist() == [39, 59, 99]
     assert one.counts(np.array([39, 40, 99, 60])).tolist() == [1, 1, 2]
@@ -50,7 +50,7 @@ def test_without_an_order_each_value_is_a_cell(domain: Domain) -> None:
 
 @given(st.lists(st.integers(0, 99), max_size=30), st.integers(0, 99))
 def test_one_row_more_moves_one_count_by_one_and_one_sum_by_the_reach(rows: list[int], more: int) -> None:
-    one = grid(Interval(0, 99), 7)
+    one = grid(LatticeDomain(0, 99), 7)
     left, right = np.array(rows, dtype=np.int64), np.array([*rows, more], dtype=np.int64)
     assert np.abs(one.counts(right) - one.counts(left)).sum() == 1
     moved = np.abs(one.offsets(right) - one.offsets(left))
@@ -103,7 +103,7 @@ def test_concepts_are_told_apart_where_their_counts_are(most: int, found: str) -
 
 
 def test_null_is_a_cell_by_itself() -> None:
-    line = boxes.lines((Attribute("a", Interval(0, 99)),), scaled=True)[0]
+    line = boxes.lines((Attribute("a", LatticeDomain(0, 99)),), scaled=True)[0]
     one = Grid.of(line, 10, null=True)
     assert (one.cells, one.last, one.lasts[-2:].tolist()) == (11, 100, [99, 100])
     assert one.counts(np.array([0, 99, 100, 100])).tolist() == [1, *(0,) * 8, 1, 2]
@@ -115,7 +115,7 @@ def test_null_is_a_cell_by_itself() -> None:
 
 
 def test_declared_widths_make_the_cells() -> None:
-    line = boxes.lines((Attribute("a", Interval(0, 99)),), scaled=True)[0]
+    line = boxes.lines((Attribute("a", LatticeDomain(0, 99)),), scaled=True)[0]
     assert Grid.of(line, 4, width=30).firsts.tolist() == [0, 30, 60, 90]
 
 
@@ -125,5 +125,5 @@ def test_a_table_is_folded_by_the_groups_of_its_sides() -> None:
 
 
 def test_values_are_found_by_their_share_of_a_cell() -> None:
-    one = grid(Interval(10, 29), 2)
+    one = grid(LatticeDomain(10, 29), 2)
     assert one.values(np.array([0, 0, 1, 1]), np.array([0.0, 0.55, 0.0, 1.0])).tolist() == [10, 15, 20, 29]

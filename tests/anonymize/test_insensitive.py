@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize import insensitive
-from dpproxy.anonymize.model import Attribute, Categories, Interval, Table
+from dpproxy.anonymize.model import Attribute, Categories, LatticeDomain, Table
 from dpproxy.anonymize.turns import in_turn
 from tests.anonymize.worlds import TREE, worlds
 
-LINE = (Attribute("a", Interval(0, 10)),)
+LINE = (Attribute("a", LatticeDomain(0, 10)),)
 
 
 def clusters(rows: Table, attributes: tuple[Attribute, ...], references: Table, k: int) -> list[list[tuple]]:
@@ -50,7 +50,7 @@ def test_a_replaced_record_changes_each_cluster_in_one_record_at_most(
     other = rows.copy()
     for column, attribute in enumerate(attributes):
         match attribute.domain:
-            case Interval(low=low, high=high):
+            case LatticeDomain(low=low, high=high):
                 other[0, column] = data.draw(st.integers(low, high))
             case Categories(size=size):
                 other[0, column] = data.draw(st.integers(0, size - 1))
@@ -65,7 +65,7 @@ def test_a_replaced_record_changes_each_cluster_in_one_record_at_most(
 
 def test_every_neighbour_of_every_small_table() -> None:
     """All tables of 5 values of 0..3, k = 2: the last cluster has 3 records."""
-    attributes = (Attribute("a", Interval(0, 3)),)
+    attributes = (Attribute("a", LatticeDomain(0, 3)),)
     references = insensitive.corners(attributes)
     for rows in product(range(4), repeat=5):
         before = clusters(np.array(rows)[:, None], attributes, references, 2)
@@ -77,7 +77,7 @@ def test_every_neighbour_of_every_small_table() -> None:
 def test_one_record_can_move_every_cluster() -> None:
     """Why the thesis' noise of width / k for a whole table is too little: n = 6, k = 2 moves three centroids."""
     k, width = 2, 10
-    cube = tuple(Attribute(name, Interval(0, width)) for name in "abc")
+    cube = tuple(Attribute(name, LatticeDomain(0, width)) for name in "abc")
     # At growing distances from (0, 0, 0), the first at the one end of a and then at the other.
     others = [[0, 0, 1], [10, 0, 0], [10, 0, 1], [0, 10, 10], [10, 5, 10]]
     middles = []
@@ -92,7 +92,7 @@ def test_one_record_can_move_every_cluster() -> None:
 
 
 def test_corners_each_followed_by_the_farthest_unused() -> None:
-    found = insensitive.corners((*LINE, Attribute("b", Interval(0, 1)), Attribute("c", Categories(3))))
+    found = insensitive.corners((*LINE, Attribute("b", LatticeDomain(0, 1)), Attribute("c", Categories(3))))
     assert found.tolist()[:4] == [[0, 0, 0], [10, 1, 2], [0, 0, 2], [10, 1, 0]]
     assert len({tuple(corner) for corner in found.tolist()}) == 8
 
@@ -122,7 +122,7 @@ def test_the_loop_is_the_same_as_taking_from_lists(count: int, rows: int, k: int
 
 @pytest.mark.parametrize("high", [2**20, 2**45, 2**60])
 def test_wide_domains_do_not_overflow(high: int) -> None:
-    attributes = (Attribute("a", Interval(-high, high)),)
+    attributes = (Attribute("a", LatticeDomain(-high, high)),)
     rows = np.array([[-high], [0], [high]])
     found = insensitive.squared_distances(rows, attributes, np.array([-high]))
     assert found[0] == 0

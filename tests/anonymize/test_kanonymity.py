@@ -12,12 +12,12 @@ from dpproxy.anonymize import kanonymity
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import (
     Attribute,
-    Interval,
     InvalidOption,
-    Request,
+    LatticeDomain,
     Role,
     Table,
     Unachievable,
+    ViewRequest,
     silent,
 )
 from tests.anonymize.worlds import worlds
@@ -25,9 +25,10 @@ from tests.anonymize.worlds import worlds
 FAMILY = ("mdav", "mdav_swap", "ir_swap")
 
 
-def request(*roles: Role, k: int = 3) -> Request:
-    return Request(
-        tuple(Attribute(f"c{place}", Interval(0, 99), role) for place, role in enumerate(roles)), {"k": k}
+def request(*roles: Role, k: int = 3) -> ViewRequest:
+    return ViewRequest(
+        tuple(Attribute(f"c{place}", LatticeDomain(0, 99), role) for place, role in enumerate(roles)),
+        {"k": k},
     )
 
 
@@ -63,9 +64,9 @@ def test_rows_come_in_random_order_with_their_source(
     world: tuple[Table, tuple[Attribute, ...]], name: str
 ) -> None:
     rows, attributes = world
-    key = Attribute("key", Interval(0, len(rows)), Role.QUASI)
+    key = Attribute("key", LatticeDomain(0, len(rows)), Role.QUASI)
     rows = np.column_stack([np.arange(len(rows)), rows])
-    asked = Request((key, *(Attribute(a.name, a.domain, Role.SENSITIVE) for a in attributes)), {"k": 2})
+    asked = ViewRequest((key, *(Attribute(a.name, a.domain, Role.SENSITIVE) for a in attributes)), {"k": 2})
     made = METHODS[name].check(asked).make(rows, os.urandom, silent)
     assert made.source is not None
     assert sorted(made.source) == list(range(len(rows)))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dpproxy.anonymize import leaves
 from dpproxy.anonymize.boxes import lines
-from dpproxy.anonymize.model import Attribute, Interval, Table, silent
-from dpproxy.anonymize.tree import Budget, Level, grown
+from dpproxy.anonymize.model import Attribute, LatticeDomain, Table, silent
+from dpproxy.anonymize.tree import TreeBudget, TreeLevel, grown
 from tests.anonymize.worlds import worlds
 from udfs.privacy import NANO
 
@@ -24,7 +24,7 @@ def test_one_row_more_moves_one_leaf_inside_its_box_of_widths(
     rows, attributes = world
     ours = lines(attributes, scaled=True)
     positions = np.stack([line.positions(rows[:, j]) for j, line in enumerate(ours)])
-    levels, order = grown(positions, ours, Budget.of(10**6 * NANO, 24), None, os.urandom, silent)
+    levels, order = grown(positions, ours, TreeBudget.of(10**6 * NANO, 24), None, os.urandom, silent)
     gone = data.draw(st.integers(0, len(rows) - 1))
     place = int(np.flatnonzero(order == gone)[0])
     moved = []
@@ -36,7 +36,7 @@ def test_one_row_more_moves_one_leaf_inside_its_box_of_widths(
     assert np.concatenate(moved).sum() == 1
 
 
-def _without(level: Level, place: int) -> Level:
+def _without(level: TreeLevel, place: int) -> TreeLevel:
     begins, ends = level.begins, level.ends
     return replace(level, begins=begins - (begins > place), ends=ends - (ends > place))
 
@@ -44,11 +44,11 @@ def _without(level: Level, place: int) -> Level:
 @pytest.mark.statistical
 def test_the_noise_has_the_spread_that_is_told() -> None:
     """4,000 draws for an empty leaf: the variance is within 15 % but for less than one time in 10,000."""
-    ours = lines((Attribute("a", Interval(0, 100)),), scaled=True)
+    ours = lines((Attribute("a", LatticeDomain(0, 100)),), scaled=True)
     empty = np.zeros((1, 0), dtype=np.int64)
     counts, sums = [], []
     while len(counts) < 4000:
-        levels, order = grown(empty, ours, Budget(NANO, 0, 0), None, os.urandom, silent)
+        levels, order = grown(empty, ours, TreeBudget(NANO, 0, 0), None, os.urandom, silent)
         found = leaves.released(levels[0], empty, ours, order, os.urandom)
         counts += found.counts.tolist()
         sums += found.sums[:, 0].tolist()

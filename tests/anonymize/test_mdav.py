@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize.mdav import Mdav
-from dpproxy.anonymize.model import Attribute, Interval, InvalidOption, Request, Role, Table, silent
+from dpproxy.anonymize.model import Attribute, InvalidOption, LatticeDomain, Role, Table, ViewRequest, silent
 from tests.anonymize.worlds import worlds
 
 
@@ -20,7 +20,7 @@ def test_every_equivalence_class_has_k_rows(
     rows, attributes = world
     roles = [Role.QUASI, *(data.draw(st.sampled_from(Role)) for _ in attributes[1:])]
     k = min(k, len(rows))
-    asked = Request(
+    asked = ViewRequest(
         tuple(Attribute(a.name, a.domain, r) for a, r in zip(attributes, roles, strict=True)),
         {"k": k, "gain": gain},
     )
@@ -32,19 +32,22 @@ def test_every_equivalence_class_has_k_rows(
 
 
 def test_sensitive_columns_do_not_move_the_clusters() -> None:
-    attributes = (Attribute("a", Interval(0, 100)), Attribute("s", Interval(0, 100), Role.SENSITIVE))
+    attributes = (
+        Attribute("a", LatticeDomain(0, 100)),
+        Attribute("s", LatticeDomain(0, 100), Role.SENSITIVE),
+    )
     rows = np.array([[1, 50], [2, 0], [90, 50], [92, 0]])
-    made = Mdav().check(Request(attributes, {"k": 2})).make(rows, os.urandom, silent)
+    made = Mdav().check(ViewRequest(attributes, {"k": 2})).make(rows, os.urandom, silent)
     assert sorted(made.rows.tolist()) == [[2, 0], [2, 50], [91, 0], [91, 50]]
 
 
 def test_the_promise_names_the_columns() -> None:
-    attributes = (Attribute("a", Interval(0, 9)), Attribute("s", Interval(0, 9), Role.SENSITIVE))
-    build = Mdav().check(Request(attributes, {"k": 5}))
+    attributes = (Attribute("a", LatticeDomain(0, 9)), Attribute("s", LatticeDomain(0, 9), Role.SENSITIVE))
+    build = Mdav().check(ViewRequest(attributes, {"k": 5}))
     assert build.guarantee.startswith("5-anonymity: at least 5 rows share each combination of a. ")
 
 
 @pytest.mark.parametrize("gain", [-1, 11, "much"])
 def test_a_gain_is_a_small_number(gain: int | str) -> None:
     with pytest.raises(InvalidOption, match="gain"):
-        Mdav().check(Request((Attribute("a", Interval(0, 9)),), {"k": 2, "gain": gain}))
+        Mdav().check(ViewRequest((Attribute("a", LatticeDomain(0, 9)),), {"k": 2, "gain": gain}))

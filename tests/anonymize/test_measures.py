@@ -10,11 +10,20 @@ from hypothesis import strategies as st
 
 from dpproxy.anonymize import measures
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.anonymize.model import Anonymized, Attribute, Categories, Interval, Request, Role, Table, silent
+from dpproxy.anonymize.model import (
+    Anonymized,
+    Attribute,
+    Categories,
+    LatticeDomain,
+    Role,
+    Table,
+    ViewRequest,
+    silent,
+)
 from tests.anonymize.worlds import worlds
 
 World = tuple[Table, tuple[Attribute, ...]]
-PLANE = (Attribute("a", Interval(0, 10)), Attribute("b", Interval(0, 10)))
+PLANE = (Attribute("a", LatticeDomain(0, 10)), Attribute("b", LatticeDomain(0, 10)))
 
 
 @given(worlds(most=6), st.data())
@@ -94,7 +103,7 @@ def test_a_release_is_measured(world: World, name: str) -> None:
     rows, attributes = world
     extra = Attribute("extra", Categories(3), Role.QUASI)
     table, attributes = np.column_stack([rows, np.arange(len(rows)) % 3]), (*attributes, extra)
-    build = METHODS[name].check(Request(attributes, {"k": 2}))
+    build = METHODS[name].check(ViewRequest(attributes, {"k": 2}))
     made = build.make(table, os.urandom, silent)
     found = measures.measured(table, made, attributes, build.columns)
     assert found.keys() <= measures.FIGURES.keys()
@@ -108,8 +117,8 @@ def test_a_release_is_measured(world: World, name: str) -> None:
 
 def test_nothing_is_said_of_losses_where_a_column_is_not_released_with_the_rows() -> None:
     """Anatomy tells the sensitive column by group: that the others are as they were does not mean nothing is lost."""
-    attributes = (Attribute("s", Interval(0, 10), Role.SENSITIVE), PLANE[0])
+    attributes = (Attribute("s", LatticeDomain(0, 10), Role.SENSITIVE), PLANE[0])
     rows = np.column_stack([np.arange(8), np.arange(8)])
-    build = METHODS["t_closeness"].check(Request(attributes, {"t": 2, "k": 2}))
+    build = METHODS["t_closeness"].check(ViewRequest(attributes, {"t": 2, "k": 2}))
     found = measures.measured(rows, build.make(rows, os.urandom, silent), attributes, build.columns)
     assert found == {"rows": 8, "linkage": 100}

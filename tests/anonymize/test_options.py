@@ -5,11 +5,11 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.anonymize import options
-from dpproxy.anonymize.model import InvalidOption, OptionValue, Request
+from dpproxy.anonymize.model import InvalidOption, OptionValue, ViewRequest
 
 
-def asked(expected: int | None = None, **given: OptionValue) -> Request:
-    return Request((), given, expected)
+def asked(expected: int | None = None, **given: OptionValue) -> ViewRequest:
+    return ViewRequest((), given, expected)
 
 
 def test_what_is_not_known_is_refused_with_what_is() -> None:

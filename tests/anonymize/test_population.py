@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize import population
-from dpproxy.anonymize.model import Attribute, Categories, Interval
+from dpproxy.anonymize.model import Attribute, Categories, LatticeDomain
 from tests.anonymize.worlds import TREE
 from udfs.privacy import NANO
 
-MIXED = (Attribute("a", Interval(2, 8)), Attribute("b", Categories(3)), Attribute("c", TREE))
+MIXED = (Attribute("a", LatticeDomain(2, 8)), Attribute("b", Categories(3)), Attribute("c", TREE))
 
 
 def test_the_public_record_is_made_of_domains() -> None:
@@ -50,6 +50,6 @@ def test_neighbours_can_be_drawn_together_one_record_apart() -> None:
 def test_all_rows_are_dropped_alike() -> None:
     """Which of four rows is left out of three, 4,000 times: chi-square of 3 degrees above 27.9 one time in 260,000."""
     table = np.arange(4)[:, None]
-    line = (Attribute("a", Interval(0, 3)),)
+    line = (Attribute("a", LatticeDomain(0, 3)),)
     left_out = Counter(6 - int(population.resized(table, 3, line, os.urandom).sum()) for _ in range(4000))
     assert sum((left_out[row] - 1000) ** 2 / 1000 for row in range(4)) < 27.9

@@ -5,12 +5,12 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.anonymize import price
-from dpproxy.anonymize.model import Attribute, Interval, InvalidOption, OptionValue, Request
+from dpproxy.anonymize.model import Attribute, InvalidOption, LatticeDomain, OptionValue, ViewRequest
 from udfs.privacy import LEAST_NANO, Loss
 
 
-def request(**options: OptionValue) -> Request:
-    return Request((Attribute("a", Interval(0, 9)),), options)
+def request(**options: OptionValue) -> ViewRequest:
+    return ViewRequest((Attribute("a", LatticeDomain(0, 9)),), options)
 
 
 def test_epsilon() -> None:
@@ -46,7 +46,7 @@ def test_parts_and_columns_are_enough() -> None:
     with pytest.raises(InvalidOption):
         price.enough(Loss(LEAST_NANO - 1))
     with pytest.raises(InvalidOption):
-        price.attributes(Request((), {}))
+        price.attributes(ViewRequest((), {}))
 
 
 def test_losses_for_people() -> None:

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from dpproxy.anonymize import leaves, smoothing
 from dpproxy.anonymize.boxes import lines
 from dpproxy.anonymize.model import Attribute, Table, silent
-from dpproxy.anonymize.tree import Budget, Level, grown
+from dpproxy.anonymize.tree import TreeBudget, TreeLevel, grown
 from tests.anonymize.worlds import worlds
 from udfs.privacy import NANO
 
 World = tuple[Table, tuple[Attribute, ...]]
 
 
-def tree(world: World, nano: int) -> tuple[list[Level], list[leaves.Leaves], list[int]]:
+def tree(world: World, nano: int) -> tuple[list[TreeLevel], list[leaves.Leaves], list[int]]:
     rows, attributes = world
     ours = lines(attributes, scaled=True)
     positions = np.stack([line.positions(rows[:, j]) for j, line in enumerate(ours)])
-    levels, order = grown(positions, ours, Budget.of(nano, 24), None, os.urandom, silent)
+    levels, order = grown(positions, ours, TreeBudget.of(nano, 24), None, os.urandom, silent)
     return (
         levels,
         [leaves.released(v, positions, ours, order, os.urandom) for v in levels],

@@ -8,36 +8,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize import taxonomy
-from dpproxy.anonymize.model import Attribute, Categories, Interval
+from dpproxy.anonymize.model import Attribute, Categories, LatticeDomain
 from dpproxy.anonymize.space import centroids, ends, is_ordered, size, space
 from tests.anonymize.worlds import TREE
 
-WIDEST = Interval(-(2**63), 2**63 - 1)
+WIDEST = LatticeDomain(-(2**63), 2**63 - 1)
 
 
 def test_kinds_of_domains() -> None:
-    assert [is_ordered(d) for d in (Interval(0, 1), Categories(3), Categories(3, ordered=True), TREE)] == [
+    assert [
+        is_ordered(d) for d in (LatticeDomain(0, 1), Categories(3), Categories(3, ordered=True), TREE)
+    ] == [
         True,
         False,
         True,
         False,
     ]
-    assert [size(d) for d in (Interval(-1, 1), Categories(4), TREE)] == [3, 4, 7]
-    assert ends(Interval(-1, 5)) == (-1, 5)
+    assert [size(d) for d in (LatticeDomain(-1, 1), Categories(4), TREE)] == [3, 4, 7]
+    assert ends(LatticeDomain(-1, 5)) == (-1, 5)
     assert ends(Categories(3, ordered=True)) == (0, 2)
 
 
 @pytest.mark.parametrize(("scale", "weight"), [("range", 0.1), ("none", 1.0), ("zscore", 0.5)])
 def test_numbers_are_scaled(scale: str, weight: float) -> None:
-    made = space(np.array([[5], [9]]), [Attribute("a", Interval(5, 15))], scale)
+    made = space(np.array([[5], [9]]), [Attribute("a", LatticeDomain(5, 15))], scale)
     assert made.steps.tolist() == [[0, 4]]
     assert made.weights.tolist() == [weight]
 
 
 def test_an_attribute_that_does_not_vary_weighs_nothing() -> None:
-    made = space(np.array([[5], [5]]), [Attribute("a", Interval(5, 5)), Attribute("b", Interval(0, 9))][:1])
+    made = space(
+        np.array([[5], [5]]), [Attribute("a", LatticeDomain(5, 5)), Attribute("b", LatticeDomain(0, 9))][:1]
+    )
     assert made.weights.tolist() == [0]
-    assert space(np.array([[5], [5]]), [Attribute("a", Interval(0, 9))], "zscore").weights.tolist() == [0]
+    assert space(np.array([[5], [5]]), [Attribute("a", LatticeDomain(0, 9))], "zscore").weights.tolist() == [
+        0
+    ]
 
 
 def test_the_widest_domain_keeps_its_sums_inside_64_bits() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from dpproxy.anonymize.boxes import lines
 from dpproxy.anonymize.dp_kdtree import synthetic
-from dpproxy.anonymize.model import Attribute, Categories, Interval, Table, Taxonomy, silent
+from dpproxy.anonymize.model import Attribute, Categories, ConceptGraph, LatticeDomain, Table, silent
 from dpproxy.anonymize.space import ends, is_ordered
 from tests.anonymize.worlds import worlds
 from udfs.privacy import NANO, Loss
@@ -26,7 +26,7 @@ def test_values_are_of_their_domains(world: World) -> None:
         if is_ordered(domain):
             low, high = ends(domain)
         else:
-            low, high = 0, (len(domain.parents) if isinstance(domain, Taxonomy) else domain.size) - 1
+            low, high = 0, (len(domain.parents) if isinstance(domain, ConceptGraph) else domain.size) - 1
         assert (found[:, column] >= low).all()
         assert (found[:, column] <= high).all()
 
@@ -40,6 +40,6 @@ def test_without_noise_categories_come_back() -> None:
 
 def test_without_noise_middles_come_back() -> None:
     rows = np.repeat(np.array([[100], [900]]), [60, 40], axis=0)
-    ours = lines((Attribute("a", Interval(0, 1000)),), scaled=True)
+    ours = lines((Attribute("a", LatticeDomain(0, 1000)),), scaled=True)
     found = synthetic(ours, Loss(10**5 * NANO), None, rows, os.urandom, silent)
     assert Counter(found[:, 0].tolist()) == {100: 60, 900: 40}

@@ -15,14 +15,14 @@ from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
     Categories,
-    Interval,
+    ConceptGraph,
     InvalidOption,
+    LatticeDomain,
     OptionValue,
-    Request,
     Role,
     Table,
-    Taxonomy,
     Unachievable,
+    ViewRequest,
     silent,
 )
 from dpproxy.anonymize.space import centroids, is_ordered
@@ -32,16 +32,18 @@ from tests.anonymize.worlds import TREE, worlds
 World = tuple[Table, tuple[Attribute, ...]]
 
 
-def asked(attributes: tuple[Attribute, ...], secret: int, **options: OptionValue) -> Request:
+def asked(attributes: tuple[Attribute, ...], secret: int, **options: OptionValue) -> ViewRequest:
     """The first ``secret`` attributes are sensitive."""
     roles = [Role.SENSITIVE] * secret + [Role.QUASI] * (len(attributes) - secret)
-    return Request(
+    return ViewRequest(
         tuple(Attribute(a.name, a.domain, r) for a, r in zip(attributes, roles, strict=True)), options
     )
 
 
-def numbers(secret: int = 1, count: int = 2, **options: OptionValue) -> Request:
-    return asked(tuple(Attribute(f"c{place}", Interval(0, 99)) for place in range(count)), secret, **options)
+def numbers(secret: int = 1, count: int = 2, **options: OptionValue) -> ViewRequest:
+    return asked(
+        tuple(Attribute(f"c{place}", LatticeDomain(0, 99)) for place in range(count)), secret, **options
+    )
 
 
 def shares(groups: np.ndarray, buckets: np.ndarray) -> float:
@@ -163,7 +165,7 @@ def test_columns_need_their_roles_and_names() -> None:
         TCloseness().check(numbers(0, t=2))
     with pytest.raises(InvalidOption, match="that is not sensitive"):
         TCloseness().check(numbers(2, t=2))
-    taken = tuple(Attribute(name, Interval(0, 9)) for name in ("cost", "cost_from"))
+    taken = tuple(Attribute(name, LatticeDomain(0, 9)) for name in ("cost", "cost_from"))
     with pytest.raises(InvalidOption, match="adds a column cost_from") as caught:
         TCloseness().check(asked(taken, 1, t=2))
     assert "AS" in (caught.value.hint or "")
@@ -202,19 +204,19 @@ def test_buckets_have_no_gap_and_one_attribute_keeps_equal_values_together(
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=60), st.integers(1, 6))
 def test_ordered_values_are_cut_into_runs(values: list[int], count: int) -> None:
-    labels = bucketed(np.array(values)[:, None], [Attribute("a", Interval(0, 20))], count)
+    labels = bucketed(np.array(values)[:, None], [Attribute("a", LatticeDomain(0, 20))], count)
     assert (np.diff(labels[np.argsort(values, kind="stable")]) >= 0).all()
 
 
-@pytest.mark.parametrize("domain", [Interval(0, 99), Categories(100, ordered=True), Categories(100)])
-def test_distinct_values_have_equal_mass(domain: Interval | Categories) -> None:
+@pytest.mark.parametrize("domain", [LatticeDomain(0, 99), Categories(100, ordered=True), Categories(100)])
+def test_distinct_values_have_equal_mass(domain: LatticeDomain | Categories) -> None:
     labels = bucketed(np.arange(100)[:, None], [Attribute("a", domain)], 4)
     assert np.bincount(labels).tolist() == [25] * 4
 
 
 def test_a_heavy_value_has_its_own_bucket() -> None:
     values = np.array([0] * 10 + [1, 2, 3, 4])[:, None]
-    for domain in (Interval(0, 4), Categories(5)):
+    for domain in (LatticeDomain(0, 4), Categories(5)):
         assert np.bincount(bucketed(values, [Attribute("a", domain)], 2)).tolist() == [10, 4]
 
 
@@ -225,7 +227,7 @@ def test_concepts_are_cut_along_their_tree() -> None:
 
 
 def test_a_concept_with_two_parents_stands_once() -> None:
-    diamond = Taxonomy(((), (0,), (0,), (1, 2)))
+    diamond = ConceptGraph(((), (0,), (0,), (1, 2)))
     labels = bucketed(np.arange(4)[:, None], [Attribute("a", diamond)], 4)
     assert labels.tolist() == [0, 1, 3, 2]
 

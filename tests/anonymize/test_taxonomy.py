@@ -11,31 +11,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize import taxonomy as tax
-from dpproxy.anonymize.model import InvalidOption, Taxonomy
+from dpproxy.anonymize.model import ConceptGraph, InvalidOption
 from udfs.mechanisms import Exponential
 from udfs.privacy import NANO
 
-SMALL = Taxonomy(((), (0,), (0,), (1,), (1,), (2,)))
+SMALL = ConceptGraph(((), (0,), (0,), (1,), (1,), (2,)))
 """A root, two branches, two leaves under the first and one under the second."""
 DATA = Path(__file__).parents[2] / "examples" / "data"
 
 
-def read(name: str) -> tuple[list[str], Taxonomy]:
+def read(name: str) -> tuple[list[str], ConceptGraph]:
     with (DATA / f"{name}_taxonomy.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = [row["code"] for row in rows]
     place = {found: i for i, found in enumerate(names)}
-    return names, Taxonomy(tuple((place[row["parent"]],) if row["parent"] else () for row in rows))
+    return names, ConceptGraph(tuple((place[row["parent"]],) if row["parent"] else () for row in rows))
 
 
 @st.composite
-def taxonomies(draw: st.DrawFn) -> Taxonomy:
+def taxonomies(draw: st.DrawFn) -> ConceptGraph:
     size = draw(st.integers(1, 8))
     parents = [()]
     for place in range(1, size):
         found = draw(st.sets(st.integers(0, place - 1), min_size=1, max_size=2))
         parents.append(tuple(sorted(found)))
-    return Taxonomy(tuple(parents))
+    return ConceptGraph(tuple(parents))
 
 
 def test_distance_by_hand() -> None:
@@ -47,25 +47,25 @@ def test_distance_by_hand() -> None:
 
 
 @given(taxonomies())
-def test_the_distance_is_a_metric_but_for_rounding(taxonomy: Taxonomy) -> None:
+def test_the_distance_is_a_metric_but_for_rounding(taxonomy: ConceptGraph) -> None:
     found = tax.distances(taxonomy)
     assert (found == found.T).all()
     assert not found.diagonal().any()
     assert (found[:, None, :] <= found[:, :, None] + found[None, :, :] + 2).all()
 
 
-def counts(taxonomy: Taxonomy, values: tax.Integers) -> tax.Integers:
+def counts(taxonomy: ConceptGraph, values: tax.Integers) -> tax.Integers:
     """How many of ``values`` are each concept."""
     return np.bincount(values, minlength=len(taxonomy.parents)).astype(np.int64)
 
 
-def marginality(taxonomy: Taxonomy, values: tax.Integers) -> tax.Integers:
+def marginality(taxonomy: ConceptGraph, values: tax.Integers) -> tax.Integers:
     """For each concept the sum of its distances to ``values``, in steps."""
     return tax.distances(taxonomy) @ counts(taxonomy, values)
 
 
 @given(taxonomies(), st.lists(st.integers(0, 7), min_size=1, max_size=6))
-def test_the_centroid_is_the_least_marginal_concept(taxonomy: Taxonomy, drawn: list[int]) -> None:
+def test_the_centroid_is_the_least_marginal_concept(taxonomy: ConceptGraph, drawn: list[int]) -> None:
     size = len(taxonomy.parents)
     values = np.array([value % size for value in drawn])
     found = tax.distances(taxonomy)
@@ -75,7 +75,9 @@ def test_the_centroid_is_the_least_marginal_concept(taxonomy: Taxonomy, drawn: l
 
 
 @given(taxonomies())
-def test_no_record_moves_a_marginality_by_more_than_claimed_and_one_by_as_much(taxonomy: Taxonomy) -> None:
+def test_no_record_moves_a_marginality_by_more_than_claimed_and_one_by_as_much(
+    taxonomy: ConceptGraph,
+) -> None:
     size = len(taxonomy.parents)
     rest = np.array([0, size - 1])
     marginalities = [marginality(taxonomy, np.append(rest, value)) for value in range(size)]
@@ -85,7 +87,7 @@ def test_no_record_moves_a_marginality_by_more_than_claimed_and_one_by_as_much(t
 
 def test_the_boundaries_can_be_nearer_to_each_other_than_two_other_values() -> None:
     """Why the sensitivity of the private centroid is not the distance of the boundaries."""
-    taxonomy = Taxonomy(((), (0,), (0,), (1,), (0,), (4,)))
+    taxonomy = ConceptGraph(((), (0,), (0,), (1,), (0,), (4,)))
     low, high = tax.boundaries(taxonomy)
     assert tax.distances(taxonomy)[low, high] < tax.sensitivity(taxonomy)
 
@@ -119,7 +121,7 @@ def test_at_a_large_epsilon_the_private_centroid_is_the_centroid() -> None:
 def test_taxonomies_that_are_none_are_refused() -> None:
     for parents in ((), ((1,), (0,)), ((), (7,))):
         with pytest.raises(InvalidOption):
-            tax.ancestors(Taxonomy(parents))
+            tax.ancestors(ConceptGraph(parents))
 
 
 def test_the_taxonomies_of_the_examples() -> None:

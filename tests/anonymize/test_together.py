@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dpproxy.anonymize.dp_marginals import DpMarginals
-from dpproxy.anonymize.model import Attribute, Categories, Interval, Request, Together, silent
+from dpproxy.anonymize.model import Attribute, Categories, LatticeDomain, Together, ViewRequest, silent
 from dpproxy.anonymize.together import Merge
 
 CITIES, CODES = 4, 40
 ATTRIBUTES = (
-    Attribute("zip", Interval(0, CODES - 1)),
-    Attribute("age", Interval(0, 99)),
+    Attribute("zip", LatticeDomain(0, CODES - 1)),
+    Attribute("age", LatticeDomain(0, 99)),
     Attribute("city", Categories(CITIES)),
 )
 ZIPS = Together((0, 2), tuple((code, code % CITIES) for code in range(CODES)))
@@ -56,7 +56,7 @@ def test_a_pair_of_merged_columns_weighs_as_its_heaviest():
 
 @pytest.mark.parametrize("epsilon", [1, 10])
 def test_nothing_is_released_that_is_declared_impossible(epsilon: int):
-    asked = Request(ATTRIBUTES, {"epsilon": epsilon}, together=(ZIPS,))
+    asked = ViewRequest(ATTRIBUTES, {"epsilon": epsilon}, together=(ZIPS,))
     found = DpMarginals().check(asked).make(table(4000), os.urandom, silent).rows
     assert (found[:, 2] == found[:, 0] % CITIES).all()
     if epsilon > 1:  # ages of the cities are 0 to 9, 20 to 29 ...: in means of a thousand rows

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize.boxes import lines
-from dpproxy.anonymize.model import Attribute, Interval, Table, silent
-from dpproxy.anonymize.tree import LEVELS, Budget, grown
+from dpproxy.anonymize.model import Attribute, LatticeDomain, Table, silent
+from dpproxy.anonymize.tree import LEVELS, TreeBudget, grown
 from tests.anonymize.worlds import worlds
 from udfs.privacy import LEAST_NANO, NANO
 
 
 @given(st.integers(10 * LEAST_NANO, 10**12), st.integers(0, 100))
 def test_a_budget_is_never_more_than_there_is(nano: int, cuts: int) -> None:
-    budget = Budget.of(nano, cuts)
+    budget = TreeBudget.of(nano, cuts)
     assert budget.levels <= LEVELS
     assert 0 <= budget.levels * budget.each <= nano
     assert budget.levels == 0 or budget.each >= LEAST_NANO
@@ -29,7 +29,7 @@ def test_every_path_spends_all_and_every_row_is_in_its_box(
     rows, attributes = world
     ours = lines(attributes, scaled=True)
     positions = np.stack([line.positions(rows[:, j]) for j, line in enumerate(ours)])
-    budget = Budget.of(nano, 24)
+    budget = TreeBudget.of(nano, 24)
     levels, order = grown(positions, ours, budget, k, os.urandom, silent)
     assert sorted(order.tolist()) == list(range(len(rows)))
     volume = 0.0
@@ -54,9 +54,9 @@ def test_every_path_spends_all_and_every_row_is_in_its_box(
 
 def test_dense_boxes_are_cut_and_empty_ones_are_not() -> None:
     """At a large epsilon the noise is none."""
-    ours = lines((Attribute("a", Interval(0, 10**6)),), scaled=True)
+    ours = lines((Attribute("a", LatticeDomain(0, 10**6)),), scaled=True)
     positions = np.zeros((1, 1000), dtype=np.int64)
-    levels, _ = grown(positions, ours, Budget.of(10**4 * NANO, 24), None, os.urandom, silent)
+    levels, _ = grown(positions, ours, TreeBudget.of(10**4 * NANO, 24), None, os.urandom, silent)
     assert len(levels) > 3
     for level in levels[:-1]:
         assert level.cut.sum() == 1

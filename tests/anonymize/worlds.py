@@ -3,13 +3,13 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from dpproxy.anonymize.model import Attribute, Categories, Domain, Interval, Role, Table, Taxonomy
+from dpproxy.anonymize.model import Attribute, Categories, ConceptGraph, Domain, LatticeDomain, Role, Table
 
-TREE = Taxonomy(((), (0,), (0,), (1,), (1,), (2,), (2,)))
+TREE = ConceptGraph(((), (0,), (0,), (1,), (1,), (2,), (2,)))
 """A root, two concepts, and two below each."""
 DOMAINS: tuple[Domain, ...] = (
-    Interval(-3, 40),
-    Interval(0, 1),
+    LatticeDomain(-3, 40),
+    LatticeDomain(0, 1),
     Categories(4),
     Categories(5, ordered=True),
     TREE,
@@ -18,11 +18,11 @@ DOMAINS: tuple[Domain, ...] = (
 
 def column(domain: Domain, rows: int) -> st.SearchStrategy[list[int]]:
     match domain:
-        case Interval(low=low, high=high):
+        case LatticeDomain(low=low, high=high):
             values = st.integers(low, high)
         case Categories(size=size):
             values = st.integers(0, size - 1)
-        case Taxonomy(parents=parents):
+        case ConceptGraph(parents=parents):
             values = st.integers(0, len(parents) - 1)
     return st.lists(values, min_size=rows, max_size=rows)
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.servers.dialect import Dialect
-from dpproxy.backends.servers.printer import Statement, Tables, statement
+from dpproxy.backends.servers.printer import PrintedQuery, Tables, statement
 from dpproxy.backends.source import Source
 from tests.reading import read
 
 
-def transpiled(sql: str, dialect: Dialect, tables: Tables) -> Statement:
+def transpiled(sql: str, dialect: Dialect, tables: Tables) -> PrintedQuery:
     """What an engine reads for a text of ours."""
     return statement(read(sql), dialect, tables)
 

@@ -13,7 +13,7 @@ import pytest
 from dpproxy.backends import failures
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.failures import FAILURES, code_of, failure
-from dpproxy.backends.release import Release
+from dpproxy.backends.release import ReleaseStage
 from dpproxy.values.errors import Cancelled, Internal, Refusal
 from tests.proxies import Proxy, serving, write_home
 
@@ -103,7 +103,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_every_path_out_of_the_backend_ends_at_the_table(file: Path, monkeypatch: pytest.MonkeyPatch):
-    backend, release = DuckDB(file, threads=1), Release()
+    backend, release = DuckDB(file, threads=1), ReleaseStage()
     calls: list[Callable[[], object]] = [
         lambda: backend.run("SELECT 1", {}, "s"),
         lambda: backend.run("SELECT 1", {}, "s", few=()),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.backends.columns import FEW, WHOLE
-from dpproxy.backends.release import Relations, Release, key_table
+from dpproxy.backends.release import Relations, ReleaseStage, key_table
 from dpproxy.planner.release.stage import release_sql
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import DivisionByZero, Internal, NumberOutOfRange
@@ -28,8 +28,8 @@ NANO = 5 * 10**9
 
 
 @pytest.fixture
-def release() -> Iterator[Release]:
-    made = Release()
+def release() -> Iterator[ReleaseStage]:
+    made = ReleaseStage()
     yield made
     made.close()
 
@@ -64,7 +64,7 @@ def one_set(kind: SqlType, *values: Scalar | None) -> KeySet:
     return KeySet((kind,), tuple((v,) for v in values))
 
 
-def drawn_from(release: Release, part: Part, **columns: list[object]) -> Relations:
+def drawn_from(release: ReleaseStage, part: Part, **columns: list[object]) -> Relations:
     return [(part, release.draw(part, exact(**columns)))]
 
 
@@ -79,7 +79,7 @@ def exact(**columns: list[object]) -> Exact[pa.Table]:
     )
 
 
-def test_one_row_is_drawn_and_answered_without_keys(release: Release):
+def test_one_row_is_drawn_and_answered_without_keys(release: ReleaseStage):
     part = part_of(widths=(1, 0))
     release.prepare(part)
     drawn = release.draw(part, exact(m0=[1000], m1=[7]))
@@ -91,7 +91,7 @@ def test_one_row_is_drawn_and_answered_without_keys(release: Release):
     assert nothing == 0  # what nobody can move is the sum of no rows
 
 
-def test_what_was_drawn_is_not_drawn_again_by_reading_it(release: Release):
+def test_what_was_drawn_is_not_drawn_again_by_reading_it(release: ReleaseStage):
     part = part_of()
     drawn = drawn_from(release, part, m0=[10**6])
     asked = plan("SELECT m0 AS c0, m0 AS c1 FROM r0", part)
@@ -100,20 +100,20 @@ def test_what_was_drawn_is_not_drawn_again_by_reading_it(release: Release):
     assert all(a == b for a, b in rows)
 
 
-def test_the_sum_of_no_rows_is_0(release: Release):
+def test_the_sum_of_no_rows_is_0(release: ReleaseStage):
     part = part_of()
     [(value,)] = release.answer(plan("SELECT m0 FROM r0", part), drawn_from(release, part, m0=[None]))
     assert abs(int(str(value))) < 100
 
 
-def test_the_widest_values_pass(release: Release):
+def test_the_widest_values_pass(release: ReleaseStage):
     widest = 10**38 - 1
     part = part_of()
     [(value,)] = release.answer(plan("SELECT m0 FROM r0", part), drawn_from(release, part, m0=[widest]))
     assert widest - 100 < int(str(value)) <= widest
 
 
-def test_every_declared_key_is_drawn_for_and_no_other(release: Release):
+def test_every_declared_key_is_drawn_for_and_no_other(release: ReleaseStage):
     keys = (one_set(TEXT, "a", None), TRUTH)
     part = part_of(keys)
     asked = plan("SELECT k0, k1, m0 > 500 FROM r0 ORDER BY o", part)
@@ -127,7 +127,7 @@ def test_every_declared_key_is_drawn_for_and_no_other(release: Release):
     assert key_table(keys).num_rows == 4
 
 
-def test_keys_that_vary_together_are_no_product(release: Release):
+def test_keys_that_vary_together_are_no_product(release: ReleaseStage):
     keys = (KeySet((TEXT, INT8), (("a", 1), ("b", 1))), TRUTH)
     assert key_table(keys).to_pydict() == {
         "o": [0, 1, 2, 3],
@@ -141,7 +141,7 @@ def test_keys_that_vary_together_are_no_product(release: Release):
     assert release.answer(asked, drawn) == [("a", 1, True)]
 
 
-def test_parts_and_public_rows_are_relations_of_one_answer(release: Release):
+def test_parts_and_public_rows_are_relations_of_one_answer(release: ReleaseStage):
     whole, by_key = part_of(), part_of((one_set(TEXT, "a", "b"),))
     relations = [*drawn_from(release, whole, m0=[1000]), *drawn_from(release, by_key, k0=["a"], m0=[5000])]
     sql = "SELECT k0, x, r0.m0 > 500, r1.m0 > 4500 FROM r1, r0, p0 WHERE k0 = y ORDER BY k0"
@@ -152,7 +152,7 @@ def test_parts_and_public_rows_are_relations_of_one_answer(release: Release):
     ]
 
 
-def test_one_value_of_what_was_released_so_far(release: Release):
+def test_one_value_of_what_was_released_so_far(release: ReleaseStage):
     drawn = drawn_from(release, part_of(), m0=[1000])
     assert 900 < int(str(release.value("SELECT m0 FROM r0", drawn))) < 1100
 
@@ -167,7 +167,7 @@ def test_one_value_of_what_was_released_so_far(release: Release):
     ],
 )
 def test_what_the_analyst_computes_may_fail(
-    release: Release, keys: tuple[KeySet, ...], expression: str, error: type[Exception]
+    release: ReleaseStage, keys: tuple[KeySet, ...], expression: str, error: type[Exception]
 ):
     part = part_of(keys)
     drawn = drawn_from(release, part, **({"k0": ["a"]} if keys else {}), m0=[100_000])
@@ -176,7 +176,7 @@ def test_what_the_analyst_computes_may_fail(
     assert "100" not in str(refusal.value)
 
 
-def test_a_draw_that_fails_says_nothing_of_the_value(release: Release):
+def test_a_draw_that_fails_says_nothing_of_the_value(release: ReleaseStage):
     keyed = replace(part_of((one_set(INT8, 3),)), release="SELECT 0 AS o, nothing FROM exact AS e")
     with pytest.raises(Internal) as refusal:
         release.draw(replace(keyed, mechanism=None), exact(k0=[3], m0=[123456]))
@@ -186,7 +186,7 @@ def test_a_draw_that_fails_says_nothing_of_the_value(release: Release):
     assert "123456" not in str(refusal.value)
 
 
-def test_a_group_is_not_drawn_for_twice(release: Release):
+def test_a_group_is_not_drawn_for_twice(release: ReleaseStage):
     with pytest.raises(Internal):
         release.draw(part_of((one_set(INT8, 3),)), exact(k0=[3, 3], m0=[1, 2]))
 
@@ -206,7 +206,7 @@ def test_few_rows_are_those_of_the_engine(groups: dict[tuple[object, object], tu
     there = Exact(pa.Table.from_pylist(given_rows, pa.schema(types)))
     asked = plan("SELECT o, k0, k1, m0, m1 FROM r0 ORDER BY o", part)
     found = []
-    with closing(Release()) as release, pytest.MonkeyPatch.context() as patch:
+    with closing(ReleaseStage()) as release, pytest.MonkeyPatch.context() as patch:
         for few in (FEW, 0):
             patch.setattr("dpproxy.backends.release.FEW", few)
             rows = release.answer(asked, [(part, release.draw(part, there))])
@@ -214,7 +214,7 @@ def test_few_rows_are_those_of_the_engine(groups: dict[tuple[object, object], tu
     assert found[0] == found[1]
 
 
-def test_keys_alone_need_no_draw(release: Release):
+def test_keys_alone_need_no_draw(release: ReleaseStage):
     part = replace(
         part_of((one_set(INT8, 3, 1),)),
         mechanism=None,
@@ -226,12 +226,12 @@ def test_keys_alone_need_no_draw(release: Release):
     assert release.answer(asked, [(part, release.zeros(part))]) == [(3,), (1,)]
 
 
-def test_nothing_is_written_to_a_disk(release: Release):
+def test_nothing_is_written_to_a_disk(release: ReleaseStage):
     [(place,)] = release._connection.execute("SELECT current_setting('temp_directory')").fetchall()
     assert not place
 
 
-def test_the_same_few_values_are_answered_once(release: Release, monkeypatch: pytest.MonkeyPatch):
+def test_the_same_few_values_are_answered_once(release: ReleaseStage, monkeypatch: pytest.MonkeyPatch):
     part = part_of((one_set(INT8, 3, 1),))
     asked = plan("SELECT k0 AS c0, m0 AS c1 FROM r0 ORDER BY o", part)
     drawn = drawn_from(release, part, k0=[1], m0=[1000])
@@ -257,7 +257,7 @@ def test_the_same_few_values_are_answered_once(release: Release, monkeypatch: py
 
 
 @pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
-def test_selected_keys_that_no_client_can_hold_are_not_released(release: Release, text: pa.DataType):
+def test_selected_keys_that_no_client_can_hold_are_not_released(release: ReleaseStage, text: pa.DataType):
     keys = (KeySet((TEXT, TEXT), (), discovered=True),)
     sql = "SELECT row_number() OVER () AS o, k0, k1, [m0] AS v FROM exact AS e"
     part = replace(part_of(), keys=keys, release=sql)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.anonymize.model import Attribute, Interval, OptionValue, Request, Role, Table, silent
+from dpproxy.anonymize.model import Attribute, LatticeDomain, OptionValue, Role, Table, ViewRequest, silent
 from dpproxy.anonymize.space import space
 from tests.anonymize import plain
 from tests.bench.report import number
@@ -39,7 +39,7 @@ class Work:
         object.__setattr__(
             self,
             "attributes",
-            tuple(Attribute(f"c{place}", Interval(0, WIDTH), role) for place, role in enumerate(roles)),
+            tuple(Attribute(f"c{place}", LatticeDomain(0, WIDTH), role) for place, role in enumerate(roles)),
         )
 
 
@@ -77,7 +77,7 @@ class Measured:
 def measure(*, small: bool) -> Iterator[Measured]:
     """Every line of the section; what is compiled is compiled before."""
     for work in WORKS:
-        build = METHODS[work.method].check(Request(work.attributes, work.options))
+        build = METHODS[work.method].check(ViewRequest(work.attributes, work.options))
         count = work.small if small else work.rows
         rows = np.random.default_rng(1).integers(0, WIDTH + 1, (count, COLUMNS))
         build.make(rows[: work.small], os.urandom, silent)

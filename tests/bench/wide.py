@@ -24,7 +24,15 @@ import numpy.typing as npt
 
 from dpproxy.anonymize import measures
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.anonymize.model import Attribute, Categories, Interval, OptionValue, Request, Table, silent
+from dpproxy.anonymize.model import (
+    Attribute,
+    Categories,
+    LatticeDomain,
+    OptionValue,
+    Table,
+    ViewRequest,
+    silent,
+)
 from dpproxy.anonymize.space import ends
 from examples.thesis.census import NAMES, census
 from tests.bench.report import conditions
@@ -76,7 +84,7 @@ class World:
 
     def build(self, method: str, options: Mapping[str, OptionValue]) -> Table:
         """What the method releases of it."""
-        request = Request(self.attributes, options, len(self.rows))
+        request = ViewRequest(self.attributes, options, len(self.rows))
         return METHODS[method].check(request).make(self.rows, os.urandom, silent).rows
 
     def some(self, count: int) -> "World":
@@ -94,7 +102,7 @@ def adult(columns: int) -> World:
     for name in COLUMNS[columns]:
         if name in NUMBERS:
             found.append(read[name].astype(np.int64))
-            attributes.append(Attribute(name, Interval(*NUMBERS[name])))
+            attributes.append(Attribute(name, LatticeDomain(*NUMBERS[name])))
         else:
             values, places = np.unique(read[name].astype(str), return_inverse=True)
             found.append(places.astype(np.int64))
@@ -106,7 +114,7 @@ def taxes() -> World:
     """1,080 households, 13 amounts with long tails; domains to 1.5 times the largest."""
     rows = census()
     tops = rows.max(axis=0).tolist()
-    attributes = (Attribute(n, Interval(0, ceil(1.5 * top))) for n, top in zip(NAMES, tops, strict=True))
+    attributes = (Attribute(n, LatticeDomain(0, ceil(1.5 * top))) for n, top in zip(NAMES, tops, strict=True))
     return World("Census, 13 columns", rows, tuple(attributes))
 
 
@@ -121,10 +129,10 @@ def visits(count: int = 600) -> World:
     domains = (
         Categories(5),
         Categories(2),
-        Interval(0, 100),
-        Interval(1, 30),
-        Interval(0, 20_000),
-        Interval(0, 11),
+        LatticeDomain(0, 100),
+        LatticeDomain(1, 30),
+        LatticeDomain(0, 20_000),
+        LatticeDomain(0, 11),
     )
     names = ("ward", "sex", "age", "days", "cost", "month")
     return World("Visits, 6 columns", rows, tuple(map(Attribute, names, domains)))
@@ -145,7 +153,7 @@ def errors(world: World, released: Table, seed: int) -> Floats:
     """The mean errors of questions of each kind, in percent; the same questions for the same seed."""
     rows, attributes = world.rows, world.attributes
     random = np.random.default_rng(seed)
-    numbers = [place for place, a in enumerate(attributes) if isinstance(a.domain, Interval)]
+    numbers = [place for place, a in enumerate(attributes) if isinstance(a.domain, LatticeDomain)]
     found: tuple[list[float], ...] = ([], [], [])
 
     def condition(place: int) -> tuple[int, int, int]:
@@ -178,7 +186,7 @@ def _cells(table: Table, attributes: Sequence[Attribute], pair: tuple[int, int])
     parts = []
     for place in pair:
         low, high = ends(attributes[place].domain)
-        number = isinstance(attributes[place].domain, Interval)
+        number = isinstance(attributes[place].domain, LatticeDomain)
         parts.append((table[:, place] - low) * PARTS // (high - low + 1) if number else table[:, place])
     return np.bincount(parts[0] * 64 + parts[1], minlength=64 * 64) / max(len(table), 1)
 
@@ -224,7 +232,7 @@ def measure(effort: Effort, folder: Path | None) -> Iterator[tuple[tuple[str, Fr
 def released_by_peers(python: str, folder: Path, effort: Effort) -> None:
     """Give the tables to the peers' script, which makes their releases in ``folder``."""
     for world in (make() for make in effort.worlds):
-        domains = [(*ends(a.domain), isinstance(a.domain, Interval)) for a in world.attributes]
+        domains = [(*ends(a.domain), isinstance(a.domain, LatticeDomain)) for a in world.attributes]
         np.savez(folder / f"{world.name}.npz", rows=world.rows, domains=np.array(domains))
     script = Path(__file__).parent / "rivals" / "with_synthesizers.py"
     subprocess.run(
@@ -250,7 +258,9 @@ def matched(effort: Effort) -> Iterator[list[str]]:
         mean: dict[str, OptionValue] = {"k": len(world.rows)}
         for epsilon in effort.epsilons:
             chosen = (
-                METHODS["auto"].check(Request(world.attributes, {"epsilon": epsilon}, len(world.rows))).method
+                METHODS["auto"]
+                .check(ViewRequest(world.attributes, {"epsilon": epsilon}, len(world.rows)))
+                .method
             )
             cells = []
             for method, options in (("dp_kdtree", {}), ("dp_marginals", {}), ("dp_microaggregation", mean)):

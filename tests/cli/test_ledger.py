@@ -13,8 +13,8 @@ import pytest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Charge
 from dpproxy.cli.main import main
-from dpproxy.observe.audit_entry import Entry as EntryOfLog
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditEntry as EntryOfLog
+from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.observe.audit_file import FILE
 from tests.accounting.conftest import make  # noqa: F401 - a fixture
 from tests.engine.test_engine import DDL, POLICY
@@ -215,7 +215,7 @@ def test_a_file_that_is_named_is_not_the_ledger(
 
 # --- the audit log
 
-ENTRY = EntryOfLog(1, "ann", "analyst", Outcome.FREE, "SELECT 1")
+ENTRY = EntryOfLog(1, "ann", "analyst", AuditOutcome.FREE, "SELECT 1")
 
 
 def verify_log(file: Path) -> int:

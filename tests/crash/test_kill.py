@@ -19,7 +19,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpproxy.accounting.book import Connection
+from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.ledger import Ledger
 from tests.proxies import Proxy, end, spawn, spawned, write_home
 
@@ -63,7 +63,7 @@ def question(number: int) -> str:
     return f"SELECT count(*) FROM t WHERE x < {number}"
 
 
-def charges(connection: Connection) -> int:
+def charges(connection: StoreConnection) -> int:
     return int(connection.execute("SELECT count(*) FROM entry WHERE kind = 'charge'").fetchone()[0])
 
 

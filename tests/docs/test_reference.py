@@ -16,7 +16,7 @@ from dpproxy.anonymize.methods import METHODS
 from dpproxy.config.settings import SETTINGS
 from dpproxy.engine import administration, relations
 from dpproxy.observe import records
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.planner.refusals import FUNCTIONS
 from dpproxy.policy import model, statements
 from dpproxy.policy.model import Policy
@@ -44,7 +44,7 @@ EXAMPLES = [
     if block.language == "sql"
     for piece in pieces(block.text)
 ]
-ENUMS = (model.Accountant, model.ColumnClass, model.Exposure, model.Outside, statements.Listing)
+ENUMS = (model.Composition, model.ColumnClass, model.Exposure, model.Outside, statements.Listing)
 ADMIN = Caller("root", frozenset({"admin"}), "session of root")
 
 
@@ -77,7 +77,7 @@ def test_every_privacy_statement_has_an_example_with_each_of_its_clauses(kind: t
 
 @pytest.mark.parametrize("value", [value for enum in ENUMS for value in enum], ids=str)
 def test_every_word_of_a_choice_has_an_example(value: Enum):
-    if value not in (model.Exposure.PROTECTED, model.Accountant.BASIC):
+    if value not in (model.Exposure.PROTECTED, model.Composition.BASIC):
         assert value in HELD
     for word in str(value.value).upper().split("_"):
         assert word in STATEMENTS.read_text(encoding="utf-8").upper()
@@ -122,7 +122,7 @@ def test_every_outcome_in_the_audit_log_is_told():
     told = re.findall(
         r"^\| ([a-z ]+) \|", page("statements.md").partition("**SHOW PRIVACY AUDIT**")[2], re.MULTILINE
     )
-    assert sorted(set(told) - {"outcome"}) == sorted(outcome.value for outcome in Outcome)
+    assert sorted(set(told) - {"outcome"}) == sorted(outcome.value for outcome in AuditOutcome)
 
 
 def test_every_function_of_values_is_documented():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpproxy.accounting.model import NANO, Cost
-from dpproxy.algebra.plan import Check, Plan
+from dpproxy.algebra.plan import Plan, PriorCheck
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import payment
@@ -132,10 +132,10 @@ def test_parts_about_different_blocks_need_not_fit_one_ceiling(tmp_path: Path):
 
 
 def test_what_is_told_of_draws_that_contradict_a_prior():
-    one = payment.contradiction_notice(Check("SELECT", "normal(44, 6)", 1), 1)
+    one = payment.contradiction_notice(PriorCheck("SELECT", "normal(44, 6)", 1), 1)
     assert one.message == "the draw contradicts the prior normal(44, 6)"
     assert one.sqlstate == "01000"
-    several = payment.contradiction_notice(Check("SELECT", "normal(44, 6)", 7), 2)
+    several = payment.contradiction_notice(PriorCheck("SELECT", "normal(44, 6)", 7), 2)
     assert several.message == "2 of 7 draws contradict the prior normal(44, 6)"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, PublicPlan
-from dpproxy.algebra.request import Prepared, Request, Select
+from dpproxy.algebra.request import Prepared, Request, SelectStatement
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS, PLANNED_BY, SETTINGS, UNPLANNED
 from dpproxy.engine.engine import Engine
@@ -171,5 +171,6 @@ def test_what_is_out_of_order_takes_nobodys_rights(plans: Plans, monkeypatch: py
     monkeypatch.setattr(plans, "plan", broken)
     with pytest.raises(CatalogueUnavailable):
         plans.check_readable(
-            PublicPlan(nodes.Select(), ()), Request(ANN, Prepared(COUNT, (), None, Select()), (), DEFAULTS)
+            PublicPlan(nodes.Select(), ()),
+            Request(ANN, Prepared(COUNT, (), None, SelectStatement()), (), DEFAULTS),
         )

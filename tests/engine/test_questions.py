@@ -11,7 +11,7 @@ PART = Part(nodes.Select(), False, "", (), 1, "", "", Loss(1))  # noqa: FBT003
 
 
 def reading(*numbers: int) -> Part:
-    values = [nodes.Select((nodes.Column("m0"),), nodes.Release(n)) for n in numbers]
+    values = [nodes.Select((nodes.ColumnRef("m0"),), nodes.Release(n)) for n in numbers]
     return replace(PART, inputs=tuple(enumerate(values, 2)))
 
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from dpproxy.engine.recording import RecordingEngine
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from tests.proxies import Proxy, end, serving, spawned, write_home
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -245,7 +245,10 @@ def test_the_record_survives_and_verifies(tmp_path: Path):
     with serving(file) as proxy:
         assert proxy.engine is not None
         assert proxy.engine.log.verify() == 4
-        assert {e.outcome for _, e in proxy.engine.log.last(9)} == {Outcome.EXACT, Outcome.EXACT_PLAN}
+        assert {e.outcome for _, e in proxy.engine.log.last(9)} == {
+            AuditOutcome.EXACT,
+            AuditOutcome.EXACT_PLAN,
+        }
 
 
 def test_figures_and_lines_of_a_server(tmp_path: Path):

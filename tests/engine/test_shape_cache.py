@@ -9,7 +9,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Answer, Caller
-from dpproxy.algebra.request import Prepared, Request, Select
+from dpproxy.algebra.request import Prepared, Request, SelectStatement
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.plans import TRIES, ShapeCache
@@ -58,7 +58,7 @@ def teach(engine: Engine, shape: str, caller: Caller = ANN, settings: dict[str, 
 
 def plan(engine: Engine, sql: str) -> object:
     """The plan that is kept of a statement."""
-    return engine._plans.find_plan(Request(ANN, Prepared(sql, (), None, Select()), (), SETTINGS))
+    return engine._plans.find_plan(Request(ANN, Prepared(sql, (), None, SelectStatement()), (), SETTINGS))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -75,7 +75,7 @@ def test_the_third_of_a_shape_is_known_as_it_would_have_been_planned(engine: Eng
     prepared = engine.prepare(ANN, sql, (), SETTINGS)
     assert found is not None
     assert made is not None
-    assert replace(found, statement=Select()) == replace(prepared, statement=Select())
+    assert replace(found, statement=SelectStatement()) == replace(prepared, statement=SelectStatement())
     assert made == plan(engine, sql)
 
 

@@ -1,6 +1,6 @@
 """The Census table."""
 
-from dpproxy.anonymize.model import Interval, Role
+from dpproxy.anonymize.model import LatticeDomain, Role
 from examples.thesis.census import FOUR, NAMES, census, declared
 
 
@@ -9,4 +9,4 @@ def test_the_table_and_what_is_declared_of_it():
     rows = census(FOUR)
     fica = declared(rows, FOUR, [Role.QUASI] * 4)[0]
     assert fica.name == "fica"
-    assert fica.domain == Interval(0, -(-3 * int(rows[:, 0].max()) // 2))
+    assert fica.domain == LatticeDomain(0, -(-3 * int(rows[:, 0].max()) // 2))

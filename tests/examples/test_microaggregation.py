@@ -57,7 +57,7 @@ def test_adult_at_epsilon_1_is_as_near_as_aimed_at():
     """Joint below 0.01, each column below 0.006: builds are at 0.0072 and 0.003 with a spread of a tenth."""
     rows, attributes = microaggregation.adult()
     build = microaggregation.METHODS["dp_kdtree"].check(
-        microaggregation.Request(attributes, {"epsilon": 1}, 30_000)
+        microaggregation.ViewRequest(attributes, {"epsilon": 1}, 30_000)
     )
     released = build.make(rows, microaggregation.os.urandom, microaggregation.silent).rows
     joint, *columns = microaggregation.distances_apart(rows, released, attributes)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import Plan
-from dpproxy.backends.release import Relations, Release, key_table
+from dpproxy.backends.release import Relations, ReleaseStage, key_table
 from dpproxy.engine import output
 from tests.golden.outer import SHAPES, T, outer_statements
 from tests.golden.world import Row, World, build, plan_of
@@ -62,13 +62,13 @@ def relations(plan: Plan, drawn: Sequence[Sequence[int]]) -> Relations:
     return found
 
 
-Engines = tuple[Release, duckdb.DuckDBPyConnection]
+Engines = tuple[ReleaseStage, duckdb.DuckDBPyConnection]
 
 
 @pytest.fixture(scope="module")
 def engines() -> Iterator[Engines]:
     """One for released values, one with the public tables."""
-    release = Release()
+    release = ReleaseStage()
     with duckdb.connect(":memory:") as connection:
         for statement in WORLD.ddl:
             connection.execute(statement)
@@ -79,7 +79,7 @@ def engines() -> Iterator[Engines]:
 
 
 def ours(
-    release: Release, connection: duckdb.DuckDBPyConnection, sql: str, drawn: Sequence[Sequence[int]]
+    release: ReleaseStage, connection: duckdb.DuckDBPyConnection, sql: str, drawn: Sequence[Sequence[int]]
 ) -> list[Row]:
     plan = plan_of(WORLD, T + sql, {"dp.clamp": "off"})
     publics = [connection.sql(printing.text(query)).to_arrow_table() for query in plan.publics]

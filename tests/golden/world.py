@@ -18,7 +18,7 @@ from dpproxy.algebra.plan import PREPARED, Caller, Part, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.columns import key_type
 from dpproxy.backends.duckdb.source import DuckDB
-from dpproxy.backends.release import Relations, Release, key_table
+from dpproxy.backends.release import Relations, ReleaseStage, key_table
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
@@ -204,9 +204,9 @@ def _shown(part: Part, groups: Vector) -> pa.Table:
 
 
 @cache
-def release() -> Release:
+def release() -> ReleaseStage:
     """One engine over released values for all tests of a process: it has no data, and opening it takes 35 ms."""
-    return Release()
+    return ReleaseStage()
 
 
 class Tables:
@@ -274,7 +274,7 @@ class Tables:
             found.append((part, Released(key_table(part.keys).append_column("v", column), part.loss)))
         return found
 
-    def _sharpest(self, release: Release, part: Part, values: Sequence[object]) -> Released[pa.Table]:
+    def _sharpest(self, release: ReleaseStage, part: Part, values: Sequence[object]) -> Released[pa.Table]:
         """An order statistic, or a draw from a prior, at an epsilon at which only what is nearest is drawn."""
         sharp = re.sub(
             r"CAST\([0-9.]+ AS DECIMAL\(18, ?9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release

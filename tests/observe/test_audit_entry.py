@@ -1,15 +1,23 @@
 from dataclasses import fields, replace
 
-from dpproxy.observe.audit_entry import LONGEST, Entry, Outcome, reason, seal, shorten, statement_text
+from dpproxy.observe.audit_entry import (
+    LONGEST,
+    AuditEntry,
+    AuditOutcome,
+    reason,
+    seal,
+    shorten,
+    statement_text,
+)
 from dpproxy.values.errors import NotGranted
 
-ENTRY = Entry(5, "ann", "analyst", Outcome.ANSWERED, "SELECT count(*) FROM t", 10**8, "", "")
+ENTRY = AuditEntry(5, "ann", "analyst", AuditOutcome.ANSWERED, "SELECT count(*) FROM t", 10**8, "", "")
 
 
 def test_every_field_is_in_the_mac():
     mac = seal(b"secret").entry(b"before", 1, ENTRY)
-    others = {"at": 6, "nano": 7, "outcome": Outcome.EXACT}
-    for one in fields(Entry):
+    others = {"at": 6, "nano": 7, "outcome": AuditOutcome.EXACT}
+    for one in fields(AuditEntry):
         changed = replace(ENTRY, **{one.name: others.get(one.name, "else")})
         assert seal(b"secret").entry(b"before", 1, changed) != mac
     assert seal(b"secret").entry(b"other", 1, ENTRY) != mac

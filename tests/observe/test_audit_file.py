@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.observe.audit_entry import Entry, Outcome, seal
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, seal
 from dpproxy.observe.audit_file import FILE, AlteredLog, AuditFile
 from dpproxy.values.errors import StartupError
 
 
-def entry(at: int, who: str = "ann") -> Entry:
-    return Entry(at, who, "analyst", Outcome.FREE, f"SELECT {at}")
+def entry(at: int, who: str = "ann") -> AuditEntry:
+    return AuditEntry(at, who, "analyst", AuditOutcome.FREE, f"SELECT {at}")
 
 
 @pytest.fixture

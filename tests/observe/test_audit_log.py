@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.observe.audit_entry import Entry, Outcome
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome
 from dpproxy.observe.audit_file import AuditFile
 from dpproxy.observe.audit_log import DAY, AuditLog
 from dpproxy.values.errors import LedgerUnavailable
 
 
-def entry(statement: str, at: int = 0) -> Entry:
-    return Entry(at, "ann", "analyst", Outcome.FREE, statement)
+def entry(statement: str, at: int = 0) -> AuditEntry:
+    return AuditEntry(at, "ann", "analyst", AuditOutcome.FREE, statement)
 
 
 def test_what_was_noted_is_there_when_it_is_looked_for(log: AuditLog):
@@ -63,8 +63,8 @@ def test_a_disk_that_fails_refuses_what_must_be_written_and_counts_the_rest(
     log.write(entry("SELECT 2"))
     told = [(e.outcome, e.statement, e.reason) for _, e in log.last(5)]
     assert told == [
-        (Outcome.LOST, "", "1 entries are missing before this one"),
-        (Outcome.FREE, "SELECT 2", ""),
+        (AuditOutcome.LOST, "", "1 entries are missing before this one"),
+        (AuditOutcome.FREE, "SELECT 2", ""),
     ]
     assert log.verify() == 2
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from dpproxy.observe.audit_entry import Entry, Outcome
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome
 from dpproxy.observe.logs import JsonLines
 from dpproxy.values.errors import StartupError
 
@@ -14,7 +14,7 @@ from dpproxy.values.errors import StartupError
 def test_a_statement_is_one_line():
     stream = io.StringIO()
     JsonLines(stream).of("main").statement_ended(
-        Entry(5, "ann", "analyst", Outcome.ANSWERED, "SELECT 'é'", 10**8), 0.0123
+        AuditEntry(5, "ann", "analyst", AuditOutcome.ANSWERED, "SELECT 'é'", 10**8), 0.0123
     )
     [line] = stream.getvalue().splitlines()
     told = json.loads(line)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.observe.audit_entry import Entry, Outcome
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome
 from dpproxy.observe.metrics import Metrics, Spent
 from dpproxy.values.errors import LedgerUnavailable, StartupError
 
@@ -37,8 +37,8 @@ def test_what_was_counted_is_served_on_loopback():
         main.session_opened()
         main.session_opened()
         main.session_closed()
-        main.statement_ended(Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.003)
-        main.statement_ended(Entry(0, "ann", "", Outcome.REFUSED, "SELECT 2", 0, "42703"), 0.0001)
+        main.statement_ended(AuditEntry(0, "ann", "", AuditOutcome.ANSWERED, "SELECT 1"), 0.003)
+        main.statement_ended(AuditEntry(0, "ann", "", AuditOutcome.REFUSED, "SELECT 2", 0, "42703"), 0.0001)
         found = scraped(port)
     finally:
         metrics.close()
@@ -87,7 +87,7 @@ def test_dashboard_and_alerts_name_figures_that_there_are(name: str):
     metrics = Metrics()
     accounts = [Spent(kind, "x", 1.0, 0.5) for kind in ("budget", "user", "ceiling")]
     metrics.of("main", lambda: accounts, lambda: (1, 0.1), int).statement_ended(
-        Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.1
+        AuditEntry(0, "ann", "", AuditOutcome.ANSWERED, "SELECT 1"), 0.1
     )
     port = metrics.start(0)
     try:

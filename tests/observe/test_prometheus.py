@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.observe.audit_entry import Entry, Outcome
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome
 from dpproxy.observe.metrics import Metrics, Spent
 
 DOCKER = Path(__file__).parents[2] / "docker"
@@ -42,7 +42,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of one that scrapes a proxy in which much was spent."""
     folder, metrics = tmp_path_factory.mktemp("prometheus"), Metrics()
     figures = metrics.of("main", lambda: SPENT, lambda: (4, 0.2), lambda: 1)
-    figures.statement_ended(Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.1)
+    figures.statement_ended(AuditEntry(0, "ann", "", AuditOutcome.ANSWERED, "SELECT 1"), 0.1)
     config = folder / "prometheus.yml"
     config.write_text(CONFIG.format(alerts=ALERTS, port=metrics.start(0)))
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, PublicPlan
-from dpproxy.observe.audit_entry import Entry, Outcome
+from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import COLUMNS, audit_rows, entry_of, exact_notice, recorder
 from dpproxy.values.errors import NotGranted
@@ -15,15 +15,15 @@ ANN = Caller("ann", frozenset({"analyst", "clerk"}), "session of ann")
 
 def test_an_entry_has_who_what_and_why():
     refusal = NotGranted("rows of a protected table are not shown", hint="SELECT count(*) FROM t;")
-    entry = entry_of(7, ANN, Outcome.REFUSED, "SELECT x FROM t WHERE y = $1", ["z"], refusal=refusal)
-    assert entry == Entry(
-        7, "ann", "analyst clerk", Outcome.REFUSED, "SELECT x FROM t WHERE y = $1 -- $1 = z", 0, "42501",
+    entry = entry_of(7, ANN, AuditOutcome.REFUSED, "SELECT x FROM t WHERE y = $1", ["z"], refusal=refusal)
+    assert entry == AuditEntry(
+        7, "ann", "analyst clerk", AuditOutcome.REFUSED, "SELECT x FROM t WHERE y = $1 -- $1 = z", 0, "42501",
         "rows of a protected table are not shown",
     )  # fmt: skip
 
 
 def test_what_is_listed_fits_the_columns():
-    entry = Entry(1_500_000, "ann", "analyst", Outcome.ANSWERED, "SELECT 1", 250_000_000)
+    entry = AuditEntry(1_500_000, "ann", "analyst", AuditOutcome.ANSWERED, "SELECT 1", 250_000_000)
     [row] = audit_rows([(3, entry)])
     assert len(row) == len(COLUMNS)
     assert row == (
@@ -39,11 +39,11 @@ def test_an_exact_answer_says_so():
 
 def test_a_recorder_has_written_when_it_returns(tmp_path: Path):
     log = AuditLog.open(tmp_path, b"secret")
-    recorder(log, ANN, "SELECT * FROM people", ["a"])(Outcome.EXACT)
+    recorder(log, ANN, "SELECT * FROM people", ["a"])(AuditOutcome.EXACT)
     [(_, entry)] = log.last(5)
     log.close()
     assert (entry.user, entry.outcome, entry.statement) == (
         "ann",
-        Outcome.EXACT,
+        AuditOutcome.EXACT,
         "SELECT * FROM people -- $1 = a",
     )

@@ -6,13 +6,13 @@ import psycopg
 import pytest
 
 from dpproxy.algebra.plan import Answer
-from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
+from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
 from dpproxy.policy.model import Discovered, Members
 from dpproxy.sql.grammar import parse
 from dpproxy.values.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
-PATIENTS = Relation(
+PATIENTS = CatalogueRelation(
     "patients",
     (
         Column("id", INT8, not_null=True),
@@ -24,8 +24,8 @@ PATIENTS = Relation(
     comment="people",
     declared=(("name", Members(("a", "b"))), ("born", Discovered())),
 )
-VISITS = Relation("Odd visits", (Column("id", INT8),), kind="v")
-LEDGER = Relation("ledger", (Column("at", TIMESTAMP), Column("loss", NUMERIC), Column("who", TEXT)))
+VISITS = CatalogueRelation("Odd visits", (Column("id", INT8),), kind="v")
+LEDGER = CatalogueRelation("ledger", (Column("at", TIMESTAMP), Column("loss", NUMERIC), Column("who", TEXT)))
 SETTINGS = {"search_path": "public", "server_version": "15.0", "jit": "off"}
 ROWS = {
     "ledger": (

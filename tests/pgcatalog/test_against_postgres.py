@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
+from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.policy.model import Between, Domain, Members
 from dpproxy.values.pgtypes import (
@@ -51,14 +51,14 @@ COLUMNS: tuple[tuple[Column, str, Domain | None], ...] = (
     (Column("told", TIMESTAMPTZ), "timestamptz", None),
     (Column("member", BOOL), "boolean", Members((True, False))),
 )
-PEOPLE = Relation(
+PEOPLE = CatalogueRelation(
     "people",
     tuple(column for column, _, _ in COLUMNS),
     comment="who",
     declared=tuple((c.name, d) for c, _, d in COLUMNS if d is not None),
 )
-RECENT = Relation("recent", (Column("age", INT4), Column("n", INT8)), kind="v")
-SUMS = Relation("sums", (Column("n", INT8),), kind="v")
+RECENT = CatalogueRelation("recent", (Column("age", INT4), Column("n", INT8)), kind="v")
+SUMS = CatalogueRelation("sums", (Column("n", INT8),), kind="v")
 
 
 def written(value: object) -> str:

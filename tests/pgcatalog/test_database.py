@@ -6,13 +6,13 @@ import pytest
 
 from dpproxy.pgcatalog import CatalogueView, database
 from dpproxy.pgcatalog.compiler.rewrite import Rewritten
-from dpproxy.pgcatalog.database import Database
+from dpproxy.pgcatalog.database import CatalogueDatabase
 from dpproxy.values.errors import Cancelled, DivisionByZero, InvalidText, TooComplex
 
 
 @pytest.fixture
 def held(view: CatalogueView):
-    made = Database(view)
+    made = CatalogueDatabase(view)
     yield made
     made.close()
 
@@ -31,7 +31,7 @@ def held(view: CatalogueView):
         "SELECT * FROM '/etc/passwd'",
     ],
 )
-def test_the_engine_itself_is_locked(held: Database, sql: str):
+def test_the_engine_itself_is_locked(held: CatalogueDatabase, sql: str):
     # Statements cannot reach here past the allow-lists; this is the wall behind them.
     with pytest.raises(duckdb.Error):
         held._root.execute(sql)
@@ -86,7 +86,7 @@ def test_errors_of_values(ask: Callable[..., list[tuple[object, ...]]]):
         ask("SELECT 'a'::int")
 
 
-def test_tables_are_filled_once_by_many_threads(held: Database):
+def test_tables_are_filled_once_by_many_threads(held: CatalogueDatabase):
     statement = Rewritten(
         held._view, "SELECT count(*) FROM pg_catalogue.pg_namespace", tables={("pg_catalog", "pg_namespace")}
     )

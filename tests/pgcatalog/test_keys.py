@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
+from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
 from dpproxy.pgcatalog.keys import joined_name, keys
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.sql import grammar
@@ -26,7 +26,7 @@ from dpproxy.values.pgtypes import (
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 LONG = "a_table_whose_name_is_almost_as_long_as_a_name_can_be"
-WARDS = Relation(
+WARDS = CatalogueRelation(
     "wards",
     (Column("id", INT4, not_null=True), Column("name", TEXT, not_null=True), Column("Odd", DATE)),
     keys=(
@@ -35,7 +35,7 @@ WARDS = Relation(
         UniqueKey("wards", ("Odd", "id")),
     ),
 )
-BEDS = Relation(
+BEDS = CatalogueRelation(
     "beds",
     (
         Column("ward", INT4, not_null=True), Column("number", INT8, not_null=True), Column("tags", array_of(TEXT)),
@@ -49,7 +49,7 @@ BEDS = Relation(
         ForeignKey("beds", ("boss", "boss_ward"), "beds", ("number", "ward")),
     ),
 )  # fmt: skip
-LONGER = Relation(
+LONGER = CatalogueRelation(
     LONG,
     (Column("another_column_of_a_long_name", INT4),),
     keys=(UniqueKey(LONG, ("another_column_of_a_long_name",)),),
@@ -191,7 +191,7 @@ def test_every_column_has_its_type(real: psycopg.Connection):
 
 
 def test_a_foreign_key_without_a_key_to_refer_to_is_none():
-    alone = Relation("wards", WARDS.columns)
+    alone = CatalogueRelation("wards", WARDS.columns)
     view = CatalogueView("main", "ann", (), (BEDS, alone), {}, 1)
     assert [key.name for key in keys(view) if key.kind == "f"] == ["beds_boss_boss_ward_fkey"]
 

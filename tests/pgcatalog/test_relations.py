@@ -5,7 +5,7 @@ import pytest
 from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import CatalogueView
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
-from dpproxy.pgcatalog.table import Table, no_rows
+from dpproxy.pgcatalog.table import CatalogueTable, no_rows
 from dpproxy.values.pgtypes import REGPROC
 
 EMPTY = [table for table in TABLES.values() if table.rows is no_rows]
@@ -13,7 +13,7 @@ EMPTY = [table for table in TABLES.values() if table.rows is no_rows]
 
 @pytest.mark.parametrize("table", EMPTY, ids=lambda table: f"{table.schema}.{table.name}")
 def test_what_the_proxy_has_none_of_answers_with_its_columns_and_no_rows(
-    answer: Callable[..., Answer], table: Table
+    answer: Callable[..., Answer], table: CatalogueTable
 ):
     got = answer(f"SELECT * FROM {table.schema}.{table.name}")
     assert [(column.name, column.type.oid) for column in got.columns] == [

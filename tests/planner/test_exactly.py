@@ -8,7 +8,7 @@ import pytest
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Plan, PublicPlan
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import exact_tables, plan_for, visible_columns
@@ -54,8 +54,8 @@ def tables(world: World, sql: str, *roles: str) -> Sequence[str]:
     return exact_tables(accept(parse(sql)), context(world, *roles))
 
 
-def plan(world: World, sql: str, *roles: str) -> tuple[Plan | PublicPlan, list[Outcome]]:
-    told: list[Outcome] = []
+def plan(world: World, sql: str, *roles: str) -> tuple[Plan | PublicPlan, list[AuditOutcome]]:
+    told: list[AuditOutcome] = []
     given = replace(
         context(world, *roles), facts=lambda query: ((1,),) if len(query.items) == 1 else ((1, 9),)
     )
@@ -86,14 +86,14 @@ def test_a_statement_is_exact_in_all_its_tables(world: World, sql: str, exact: t
     assert isinstance(found, PublicPlan)
     assert found.exact == exact
     assert found.free
-    assert told == ([Outcome.EXACT_PLAN] if exact else [])
+    assert told == ([AuditOutcome.EXACT_PLAN] if exact else [])
 
 
 def test_it_is_on_record_before_anything_is_read(world: World):
     def unread(query: nodes.Query) -> tuple[tuple[int, ...], ...]:
         raise AssertionError(query)
 
-    def fail(_: Outcome) -> None:
+    def fail(_: AuditOutcome) -> None:
         raise NotGranted("the log is full")
 
     given = replace(context(world, "dpo"), facts=unread)

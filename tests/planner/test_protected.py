@@ -15,7 +15,7 @@ from dpproxy.planner.access import Context
 from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_view
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UnitLost
-from dpproxy.views.columns import Listed, Moments, Steps
+from dpproxy.views.columns import Listed, MomentColumn, NumberColumn
 from tests.golden.world import World, build
 
 WORLD = (
@@ -80,13 +80,13 @@ def test_every_kind_of_column_has_its_places(world: World):
         ("seen", "timestamp"), ("job", "text"),
     ]  # fmt: skip
     places = [c.places for c in found.columns]
-    assert places[0] == Steps(0, 100, Fraction(1))
-    assert places[1] == Steps(0, 500_000, Fraction(1, 100))
-    assert isinstance(places[2], Steps)
+    assert places[0] == NumberColumn(0, 100, Fraction(1))
+    assert places[1] == NumberColumn(0, 500_000, Fraction(1, 100))
+    assert isinstance(places[2], NumberColumn)
     assert places[2].high * places[2].unit == 2
     assert places[3:5] == [Listed(("f", "m")), Listed((True, False), ordered=True)]
-    assert places[5] == Moments(0, 36524, Fraction(1), 1, datetime.fromisoformat("1900-01-01"))
-    assert isinstance(places[6], Moments)
+    assert places[5] == MomentColumn(0, 36524, Fraction(1), 1, datetime.fromisoformat("1900-01-01"))
+    assert isinstance(places[6], MomentColumn)
     assert places[6].high == 24 * 3600 * 10**6
     assert places[7] == Listed(("any", "clerk", "nurse"), parents=((), (0,), (0,)))
     assert (found.owner.name, found.tables, found.expected_rows) == ("people", ("people",), 40)

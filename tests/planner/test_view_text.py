@@ -6,7 +6,7 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from dpproxy.planner.view_text import Text, check_stars, read_text
+from dpproxy.planner.view_text import AcceptedView, check_stars, read_text
 from dpproxy.values.errors import Refusal
 
 TABLES = ("a", "b", "c")
@@ -22,7 +22,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield found
 
 
-def read(connection: duckdb.DuckDBPyConnection, query: str, names: str = "") -> Text:
+def read(connection: duckdb.DuckDBPyConnection, query: str, names: str = "") -> AcceptedView:
     connection.execute(f"CREATE OR REPLACE VIEW v {names} AS {query}")
     [[sql]] = connection.execute("SELECT sql FROM duckdb_views() WHERE view_name = 'v'").fetchall()
     return read_text(sql, TABLES, {})

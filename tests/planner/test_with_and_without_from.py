@@ -10,7 +10,7 @@ from psycopg.pq import ExecStatus
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Caller
-from dpproxy.algebra.request import Select
+from dpproxy.algebra.request import SelectStatement
 from dpproxy.analysis.expressions import RULES
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.present import write_present
@@ -181,4 +181,4 @@ def test_one_compiler_first(engine: Engine):
     for sql in ("SELECT sqrt(2)", "SELECT 1", "SELECT now()", "VALUES (1), (2)", "SELECT 'a' ~ '^a'"):
         prepared = engine.prepare(Caller("ann", frozenset({"analyst"}), "one"), sql, (), settings.DEFAULTS)
         assert prepared is not None
-        assert isinstance(prepared.statement, Select), sql
+        assert isinstance(prepared.statement, SelectStatement), sql

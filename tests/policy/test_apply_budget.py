@@ -7,7 +7,7 @@ import pytest
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
-from dpproxy.policy.interval import Interval, Step
+from dpproxy.policy.interval import CalendarInterval, Step
 from dpproxy.policy.model import Budget, ExactGrant, Grant, Policy
 from dpproxy.policy.store import change_of
 from dpproxy.values.errors import (
@@ -105,7 +105,7 @@ def test_a_grant_without_a_budget_says_nothing_beside_one_that_names_it(applied:
 
 def test_a_budget_refills_as_it_is_declared(applied: Apply):
     policy = applied(f"{BUDGET} REFRESH EVERY '2 weeks'")
-    assert policy.budgets["research"].refresh == Interval(2, Step.WEEK)
+    assert policy.budgets["research"].refresh == CalendarInterval(2, Step.WEEK)
     assert applied(*dump(policy)) == policy
     assert applied(f"{BUDGET} REFRESH NEVER", to=policy).budgets["research"].refresh is None
 

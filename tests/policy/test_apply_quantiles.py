@@ -7,7 +7,7 @@ import pytest
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
-from dpproxy.policy.model import Counted, Policy, Quantiles
+from dpproxy.policy.model import Counted, LimitQuantiles, Policy
 from dpproxy.policy.store import change_of
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import DATE, INT4, TEXT, Column, Schema
@@ -32,11 +32,11 @@ def test_what_is_declared_is_kept_and_written():
     )
     policy = declared(*statements)
     table = policy.tables["t"]
-    assert table.quantiles == Quantiles(
+    assert table.quantiles == LimitQuantiles(
         Counted.ROWS, ((Fraction("61.5"), 1), (Fraction(99), 20)), Fraction("0.5")
     )
     ends = ((Fraction(0), date(2020, 1, 1)), (Fraction(100), date(2021, 1, 1)))
-    assert table.columns["day"].quantiles == Quantiles(Counted.VALUES, ends, Fraction(0))
+    assert table.columns["day"].quantiles == LimitQuantiles(Counted.VALUES, ends, Fraction(0))
     assert set(statements) <= set(dump(policy))
     hidden = apply(policy, change_of("ALTER TABLE t SET PRIVACY HIDDEN"), SCHEMA)
     assert hidden.tables["t"].quantiles is None

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.policy.dump import dump
-from dpproxy.policy.model import Accountant, Ceiling, ColumnPolicy, Exposure, Policy, Unit
+from dpproxy.policy.model import Ceiling, ColumnPolicy, Composition, Exposure, Policy, Unit
 from dpproxy.values.errors import (
     DependentObjects,
     InvalidParameter,
@@ -38,7 +38,7 @@ def test_a_ceiling_declared_again_keeps_what_is_not_named(applied: Apply):
     ceiling = "ALTER TABLE patients SET PRIVACY CEILING EPSILON "
     policy = applied(KEY, f"{ceiling}20 DELTA 1e-5 ACCOUNTANT ZCDP")
     kept = applied(f"{ceiling}1", to=policy)
-    assert kept.tables["patients"].ceiling == Ceiling(Fraction(1), Fraction(1, 100_000), Accountant.ZCDP)
+    assert kept.tables["patients"].ceiling == Ceiling(Fraction(1), Fraction(1, 100_000), Composition.ZCDP)
     basic = applied(f"{ceiling}1 DELTA 0 ACCOUNTANT BASIC", to=policy)
     assert basic.tables["patients"].ceiling == Ceiling(Fraction(1))
     with pytest.raises(InvalidParameter, match="needs a DELTA"):

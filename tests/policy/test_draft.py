@@ -6,7 +6,7 @@ from dpproxy.policy.draft import Draft, draft, in_order, marks
 from dpproxy.policy.model import Exposure, Members, Policy, Unit
 from dpproxy.policy.store import change_of
 from dpproxy.sql.lexer import pieces
-from dpproxy.values.pgtypes import INT4, INT8, TEXT, Check, Column, ForeignKey, Schema, UniqueKey
+from dpproxy.values.pgtypes import INT4, INT8, TEXT, CheckConstraint, Column, ForeignKey, Schema, UniqueKey
 
 SHOP = Schema(
     {
@@ -38,7 +38,7 @@ SHOP = Schema(
         ForeignKey("orders", ("customer_id",), "customers", ("customer_id",)),
         ForeignKey("lines", ("order_id",), "orders", ("order_id",)),
         ForeignKey("customers", ("region",), "regions", ("region",)),
-        Check("orders", "state IN ('new', 'paid')"),
+        CheckConstraint("orders", "state IN ('new', 'paid')"),
     ),
     left_out={"customers": ("attributes", "tags")},
 )

@@ -4,22 +4,22 @@ from datetime import date, timedelta
 
 import pytest
 
-from dpproxy.policy.interval import Interval, Step, date_of, day_of, parse
+from dpproxy.policy.interval import CalendarInterval, Step, date_of, day_of, parse
 from dpproxy.values.errors import InvalidParameter
 
-INTERVALS = [Interval(n, step) for n in (1, 2, 3, 5, 12) for step in Step]
+INTERVALS = [CalendarInterval(n, step) for n in (1, 2, 3, 5, 12) for step in Step]
 
 
 @pytest.mark.parametrize(
     ("text", "interval"),
     [
-        ("1 month", Interval(1, Step.MONTH)),
-        ("  2   Weeks ", Interval(2, Step.WEEK)),
-        ("10000 days", Interval(10_000, Step.DAY)),
-        ("1 day", Interval(1, Step.DAY)),
+        ("1 month", CalendarInterval(1, Step.MONTH)),
+        ("  2   Weeks ", CalendarInterval(2, Step.WEEK)),
+        ("10000 days", CalendarInterval(10_000, Step.DAY)),
+        ("1 day", CalendarInterval(1, Step.DAY)),
     ],
 )
-def test_what_is_written_is_read(text: str, interval: Interval):
+def test_what_is_written_is_read(text: str, interval: CalendarInterval):
     assert parse(text, 3) == interval
     assert parse(str(interval), None) == interval
 
@@ -35,7 +35,7 @@ def test_anything_else_is_refused_at_its_place(text: str):
 
 
 @pytest.mark.parametrize("interval", INTERVALS, ids=str)
-def test_periods_follow_one_another_without_gap_or_overlap(interval: Interval):
+def test_periods_follow_one_another_without_gap_or_overlap(interval: CalendarInterval):
     """Over nine years, leap days included, every day lies in one period, and all its days name the same one."""
     day, last = day_of(date(2019, 12, 30)), day_of(date(2029, 1, 2))
     first, after = interval.period(day)
@@ -48,12 +48,12 @@ def test_periods_follow_one_another_without_gap_or_overlap(interval: Interval):
 
 
 def test_months_are_calendar_months_and_quarters_begin_in_january():
-    first, after = Interval(3, Step.MONTH).period(day_of(date(2023, 5, 31)))
+    first, after = CalendarInterval(3, Step.MONTH).period(day_of(date(2023, 5, 31)))
     assert (date_of(first), date_of(after)) == (date(2023, 4, 1), date(2023, 7, 1))
 
 
 def test_weeks_begin_on_monday():
-    first, after = Interval(1, Step.WEEK).period(day_of(date(2026, 11, 21)))
+    first, after = CalendarInterval(1, Step.WEEK).period(day_of(date(2026, 11, 21)))
     assert (date_of(first).weekday(), date_of(after) - date_of(first)) == (0, timedelta(7))
 
 

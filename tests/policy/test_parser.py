@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.policy.forms import form_hint
-from dpproxy.policy.interval import Interval, Step
-from dpproxy.policy.model import Accountant, ColumnClass, Exposure, Outside
+from dpproxy.policy.interval import CalendarInterval, Step
+from dpproxy.policy.model import ColumnClass, Composition, Exposure, Outside
 from dpproxy.policy.parser import is_privacy_statement, parse
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
@@ -80,7 +80,7 @@ def test_a_reason_is_given_and_not_a_novel(reason: str):
         ),
         (
             "CREATE PRIVACY BUDGET b LIMIT EPSILON 8 REFRESH EVERY '1 month'",
-            CreateBudget(B, Amount("LIMIT EPSILON", 8), refresh=Interval(1, Step.MONTH)),
+            CreateBudget(B, Amount("LIMIT EPSILON", 8), refresh=CalendarInterval(1, Step.MONTH)),
         ),
         (
             "CREATE PRIVACY BUDGET b LIMIT EPSILON 8 REFRESH NEVER SHARE RELEASES",
@@ -303,13 +303,13 @@ def number(value: int | Fraction) -> Literal:
                 T,
                 Amount("CEILING EPSILON", 20),
                 Amount("CEILING DELTA", Fraction(1, 100_000)),
-                Accountant.BASIC,
+                Composition.BASIC,
             ),
         ),
         (
             TABLE + "CEILING EPSILON 1 DELTA 0.1 ACCOUNTANT ZCDP",
             SetCeiling(
-                T, Amount("CEILING EPSILON", 1), Amount("CEILING DELTA", Fraction(1, 10)), Accountant.ZCDP
+                T, Amount("CEILING EPSILON", 1), Amount("CEILING DELTA", Fraction(1, 10)), Composition.ZCDP
             ),
         ),
         (TABLE + "BLOCKS BY (region)", SetBlocks(T, Name("region"))),

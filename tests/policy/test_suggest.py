@@ -27,7 +27,7 @@ from dpproxy.values.pgtypes import (
     NUMERIC,
     TEXT,
     TIMESTAMPTZ,
-    Check,
+    CheckConstraint,
     Column,
     Constraint,
     ForeignKey,
@@ -223,7 +223,7 @@ def schemas(draw: st.DrawFn) -> Schema:
         made = [
             UniqueKey(table, (name,), primary=draw(st.booleans())),
             ForeignKey(table, (other,), target, (referenced,)),
-            Check(table, draw(st.sampled_from(CHECKS)).format(identifier(name))),
+            CheckConstraint(table, draw(st.sampled_from(CHECKS)).format(identifier(name))),
         ]
         constraints += draw(st.lists(st.sampled_from(made), unique=True))
     return Schema(tables, tuple(constraints))

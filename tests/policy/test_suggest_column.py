@@ -9,7 +9,7 @@ import pytest
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
-from dpproxy.policy.suggest_column import Limits, column_proposals, limits
+from dpproxy.policy.suggest_column import ColumnLimits, column_proposals, limits
 from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
@@ -21,7 +21,7 @@ from dpproxy.values.pgtypes import (
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
-    Check,
+    CheckConstraint,
     Column,
     Constraint,
     ForeignKey,
@@ -91,11 +91,20 @@ def test_every_placeholder_applies():
 
 
 def test_what_a_check_says_comes_before_the_type():
-    assert texts("age", INT4, Check("t", "(age BETWEEN 16 AND 99)"))[0] == "DOMAIN BETWEEN 16 AND 99;"
-    assert texts("age", INT4, Check("u", "(age BETWEEN 16 AND 99)"))[0].startswith("DOMAIN BETWEEN 0 AND 120")
-    assert texts("age", INT4, Check("t", "(age >= 16)"))[0] == "DOMAIN BETWEEN 16 AND 120 /* fill in */;"
-    assert texts("age", INT4, Check("t", "(age < 90)"))[0] == "DOMAIN BETWEEN 0 AND 90 /* fill in */;"
-    assert texts("sex", TEXT, Check("t", "(sex IN ('f', 'm', 'f'))"))[0] == "DOMAIN IN ('f', 'm');"
+    assert (
+        texts("age", INT4, CheckConstraint("t", "(age BETWEEN 16 AND 99)"))[0] == "DOMAIN BETWEEN 16 AND 99;"
+    )
+    assert texts("age", INT4, CheckConstraint("u", "(age BETWEEN 16 AND 99)"))[0].startswith(
+        "DOMAIN BETWEEN 0 AND 120"
+    )
+    assert (
+        texts("age", INT4, CheckConstraint("t", "(age >= 16)"))[0]
+        == "DOMAIN BETWEEN 16 AND 120 /* fill in */;"
+    )
+    assert (
+        texts("age", INT4, CheckConstraint("t", "(age < 90)"))[0] == "DOMAIN BETWEEN 0 AND 90 /* fill in */;"
+    )
+    assert texts("sex", TEXT, CheckConstraint("t", "(sex IN ('f', 'm', 'f'))"))[0] == "DOMAIN IN ('f', 'm');"
 
 
 def test_a_foreign_key_is_a_reference_where_the_table_is_public():
@@ -116,32 +125,32 @@ def test_keys_stay_hidden():
 @pytest.mark.parametrize(
     ("kind", "check", "expected"),
     [
-        ("INTEGER", "c BETWEEN 0 AND 110", Limits(0, 110)),
-        ("INTEGER", "C >= 0 AND c <= 5 AND c <> 3", Limits(0, 5)),
-        ("INTEGER", "c > -4", Limits(-4)),
-        ("INTEGER", "0 <= c AND 10 > c", Limits(0, 10)),
-        ("DECIMAL(5,2)", "c >= -1.5 AND c <= 9.25", Limits(Fraction(-3, 2), Fraction(37, 4))),
-        ("DOUBLE", "c < 1e3 AND c > -1.0e-2", Limits(Fraction(-1, 100), 1000)),
-        ("DATE", "c >= DATE '1900-01-01' AND c < '2020-01-01'", Limits("1900-01-01", "2020-01-01")),
-        ("INTEGER", "c IN (1, 2, -3)", Limits(values=(1, 2, -3))),
-        ("VARCHAR", "c IN ('it''s', 'b') AND length(c) < 9", Limits(values=("it's", "b"))),
-        ("INTEGER", "c = 1", Limits(values=(1,))),
+        ("INTEGER", "c BETWEEN 0 AND 110", ColumnLimits(0, 110)),
+        ("INTEGER", "C >= 0 AND c <= 5 AND c <> 3", ColumnLimits(0, 5)),
+        ("INTEGER", "c > -4", ColumnLimits(-4)),
+        ("INTEGER", "0 <= c AND 10 > c", ColumnLimits(0, 10)),
+        ("DECIMAL(5,2)", "c >= -1.5 AND c <= 9.25", ColumnLimits(Fraction(-3, 2), Fraction(37, 4))),
+        ("DOUBLE", "c < 1e3 AND c > -1.0e-2", ColumnLimits(Fraction(-1, 100), 1000)),
+        ("DATE", "c >= DATE '1900-01-01' AND c < '2020-01-01'", ColumnLimits("1900-01-01", "2020-01-01")),
+        ("INTEGER", "c IN (1, 2, -3)", ColumnLimits(values=(1, 2, -3))),
+        ("VARCHAR", "c IN ('it''s', 'b') AND length(c) < 9", ColumnLimits(values=("it's", "b"))),
+        ("INTEGER", "c = 1", ColumnLimits(values=(1,))),
         # Of these nothing follows for every row, or nothing that is looked for.
-        ("VARCHAR", "c IN ('a', NULL)", Limits()),
-        ("VARCHAR", "c = 'a' OR c = 'b'", Limits()),
-        ("INTEGER", "NOT (c < 0)", Limits()),
-        ("INTEGER", "c <> 3", Limits()),
-        ("INTEGER", "c < 3 OR c > 9", Limits()),
-        ("INTEGER", "c > d AND c < d + 1", Limits()),
-        ("INTEGER", "c BETWEEN 0 AND d", Limits()),
-        ("INTEGER", "c + 1 BETWEEN 0 AND 9", Limits()),
-        ("INTEGER", "d BETWEEN 0 AND 9", Limits()),
-        ("VARCHAR", "CAST(c AS INTEGER) BETWEEN 1 AND 4", Limits()),
-        ("INTEGER", "c < CAST('7.5' AS INTEGER)", Limits()),
-        ("BOOLEAN", "c", Limits()),
+        ("VARCHAR", "c IN ('a', NULL)", ColumnLimits()),
+        ("VARCHAR", "c = 'a' OR c = 'b'", ColumnLimits()),
+        ("INTEGER", "NOT (c < 0)", ColumnLimits()),
+        ("INTEGER", "c <> 3", ColumnLimits()),
+        ("INTEGER", "c < 3 OR c > 9", ColumnLimits()),
+        ("INTEGER", "c > d AND c < d + 1", ColumnLimits()),
+        ("INTEGER", "c BETWEEN 0 AND d", ColumnLimits()),
+        ("INTEGER", "c + 1 BETWEEN 0 AND 9", ColumnLimits()),
+        ("INTEGER", "d BETWEEN 0 AND 9", ColumnLimits()),
+        ("VARCHAR", "CAST(c AS INTEGER) BETWEEN 1 AND 4", ColumnLimits()),
+        ("INTEGER", "c < CAST('7.5' AS INTEGER)", ColumnLimits()),
+        ("BOOLEAN", "c", ColumnLimits()),
     ],
 )
-def test_what_follows_from_a_check(tmp_path: Path, kind: str, check: str, expected: Limits):
+def test_what_follows_from_a_check(tmp_path: Path, kind: str, check: str, expected: ColumnLimits):
     with duckdb.connect(tmp_path / "data.duckdb") as connection:
         connection.execute(f"CREATE TABLE t (c {kind}, d INTEGER, CHECK ({check}))")
         rows = connection.execute("SELECT expression FROM duckdb_constraints()").fetchall()
@@ -149,34 +158,37 @@ def test_what_follows_from_a_check(tmp_path: Path, kind: str, check: str, expect
 
 
 def test_several_checks_say_their_part():
-    assert limits(["(c >= 1)", "(c <= 9)", "(c IN (2, 3))"], "c") == Limits(1, 9, (2, 3))
-    assert limits([], "c") == limits(["(", "c <"], "c") == Limits()
+    assert limits(["(c >= 1)", "(c <= 9)", "(c IN (2, 3))"], "c") == ColumnLimits(1, 9, (2, 3))
+    assert limits([], "c") == limits(["(", "c <"], "c") == ColumnLimits()
 
 
 @pytest.mark.parametrize(
     ("check", "expected"),
     [
-        ("((c >= '-5'::integer) AND (c <= 110))", Limits(-5, 110)),
-        ("((c >= '-1.5'::numeric) AND (c < (7)::numeric))", Limits(Fraction(-3, 2), 7)),
+        ("((c >= '-5'::integer) AND (c <= 110))", ColumnLimits(-5, 110)),
+        ("((c >= '-1.5'::numeric) AND (c < (7)::numeric))", ColumnLimits(Fraction(-3, 2), 7)),
         (
             "((c >= ('-0.5'::numeric)::double precision) AND (c <= '1000'::numeric))",
-            Limits(Fraction(-1, 2), 1000),
+            ColumnLimits(Fraction(-1, 2), 1000),
         ),
-        ("((c >= '2020-01-01'::date) AND (c < '2021-01-01'::date))", Limits("2020-01-01", "2021-01-01")),
-        ("(c > '2020-01-01 00:00:00'::timestamp without time zone)", Limits("2020-01-01 00:00:00")),
-        ("(c = ANY (ARRAY[1, 2, '-3'::integer]))", Limits(values=(1, 2, -3))),
-        ("(c = ANY (ARRAY['a'::text, 'b'::text]))", Limits(values=("a", "b"))),
-        ("(c = ANY (ARRAY['a'::bpchar, 'b'::bpchar]))", Limits(values=("a", "b"))),
+        (
+            "((c >= '2020-01-01'::date) AND (c < '2021-01-01'::date))",
+            ColumnLimits("2020-01-01", "2021-01-01"),
+        ),
+        ("(c > '2020-01-01 00:00:00'::timestamp without time zone)", ColumnLimits("2020-01-01 00:00:00")),
+        ("(c = ANY (ARRAY[1, 2, '-3'::integer]))", ColumnLimits(values=(1, 2, -3))),
+        ("(c = ANY (ARRAY['a'::text, 'b'::text]))", ColumnLimits(values=("a", "b"))),
+        ("(c = ANY (ARRAY['a'::bpchar, 'b'::bpchar]))", ColumnLimits(values=("a", "b"))),
         (
             "((c)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[]))",
-            Limits(values=("a", "b")),
+            ColumnLimits(values=("a", "b")),
         ),
-        ("((c)::text = 'q'::text)", Limits(values=("q",))),
-        ("(c = 'a'::mood)", Limits(values=("a",))),
-        ("(c = ANY (ARRAY['a'::text, NULL::text]))", Limits()),
-        ("(c = ANY ('{1,2}'::integer[]))", Limits()),
-        ("((c)::text >= '1'::text)", Limits()),
+        ("((c)::text = 'q'::text)", ColumnLimits(values=("q",))),
+        ("(c = 'a'::mood)", ColumnLimits(values=("a",))),
+        ("(c = ANY (ARRAY['a'::text, NULL::text]))", ColumnLimits()),
+        ("(c = ANY ('{1,2}'::integer[]))", ColumnLimits()),
+        ("((c)::text >= '1'::text)", ColumnLimits()),
     ],
 )
-def test_what_follows_from_a_check_as_postgresql_writes_it(check: str, expected: Limits):
+def test_what_follows_from_a_check_as_postgresql_writes_it(check: str, expected: ColumnLimits):
     assert limits([check], "c") == expected

@@ -12,8 +12,8 @@ from dpproxy.policy.model import (
     ColumnPolicy,
     Counted,
     Grant,
+    LimitQuantiles,
     Policy,
-    Quantiles,
     TablePolicy,
     Unit,
 )
@@ -157,7 +157,7 @@ def test_too_much_noise_says_nothing():
 
 
 def test_no_limit_where_none_leaves_people_whole():
-    assert limit(Quantiles(Counted.ROWS, ((Fraction(50), 1000),), Fraction(1))) is None
+    assert limit(LimitQuantiles(Counted.ROWS, ((Fraction(50), 1000),), Fraction(1))) is None
 
 
 def test_values_between_bounds_lie_between_marks():

@@ -17,7 +17,7 @@ import pytest
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
 from dpproxy.algebra.request import Prepared, Request
 from dpproxy.server import client as module
-from dpproxy.server.client import Output, first_of
+from dpproxy.server.client import ClientOutput, first_of
 from dpproxy.server.listener import Options, Server
 from dpproxy.values.grid import start_time
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
@@ -368,10 +368,10 @@ def asynchronous(test: Callable[Given, Coroutine[None, None, None]]) -> Callable
     return run
 
 
-async def ends() -> tuple[Output, asyncio.StreamWriter, socket.socket]:
+async def ends() -> tuple[ClientOutput, asyncio.StreamWriter, socket.socket]:
     ours, theirs = socket.socketpair()
     _, writer = await asyncio.open_connection(sock=ours)
-    return Output(writer), writer, theirs
+    return ClientOutput(writer), writer, theirs
 
 
 @asynchronous

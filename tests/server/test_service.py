@@ -16,7 +16,7 @@ from dpproxy.server.service import (
     farewell,
     is_local,
 )
-from dpproxy.session.session import Session, Work
+from dpproxy.session.session import LongCall, Session
 from dpproxy.values.errors import CannotConnectNow, ShuttingDown, TooManyConnections
 from tests.fake_engine import ALICE, FakeEngine, FakeUsers
 
@@ -55,7 +55,7 @@ def test_nobody_comes_into_a_server_that_stops(service: Service):
 def test_charged_work_leaves_no_sooner_than_the_padding(service: Service):
     for padding, declared, due in ((0.01, 0.0, 0.01), (0.01, 3.0, 3.0), (0.0, 3.0, 0.0)):
         service.options = Options(padding=padding)
-        assert service.deadline(Work(lambda: None, charged=True, deadline=declared)) == due
+        assert service.deadline(LongCall(lambda: None, charged=True, deadline=declared)) == due
 
 
 def test_a_client_is_told_why_it_has_to_leave():

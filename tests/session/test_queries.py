@@ -20,8 +20,8 @@ def shape(sql: str, formats: tuple[int, ...] = ()) -> m.RowDescription:
     return row_description(KNOWN[sql].columns or (), formats)
 
 
-def rows(sql: str, start: int = 0, end: int | None = None, formats: tuple[int, ...] = ()) -> m.Rows:
-    return m.Rows(encode_rows(KNOWN[sql].columns or (), formats, KNOWN[sql].rows[start:end]))
+def rows(sql: str, start: int = 0, end: int | None = None, formats: tuple[int, ...] = ()) -> m.DataRows:
+    return m.DataRows(encode_rows(KNOWN[sql].columns or (), formats, KNOWN[sql].rows[start:end]))
 
 
 def test_a_simple_query():
@@ -82,7 +82,7 @@ def test_set_holds_for_the_statements_after_it_and_a_hint_for_one():
     said = drive(
         logged_in(), m.Query("SET dp.epsilon = 0.3; SELECT epsilon; /*+ dp(epsilon=0.2) */ SELECT epsilon")
     )
-    assert [x.framed[-3:] for x in said if isinstance(x, m.Rows)] == [b"0.3", b"0.2"]
+    assert [x.framed[-3:] for x in said if isinstance(x, m.DataRows)] == [b"0.3", b"0.2"]
     assert said[-1] == IDLE
 
 
@@ -90,7 +90,7 @@ def test_a_refusal_undoes_what_the_message_set():
     session = logged_in()
     drive(session, m.Query("SET dp.epsilon = 0.3; SELECT dear"))
     said = drive(session, m.Query("SHOW dp.epsilon"))
-    assert said[1] == m.Rows(b"D\0\0\0\x0a\0\x01\0\0\0\0")
+    assert said[1] == m.DataRows(b"D\0\0\0\x0a\0\x01\0\0\0\0")
 
 
 def test_a_failed_block_takes_only_its_end():
@@ -133,7 +133,7 @@ def test_warnings_are_notices():
 
 def test_the_engine_shows_what_it_knows():
     said = drive(logged_in(), m.Query("SHOW dp.budget_remaining"))
-    assert said[1] == m.Rows(b"D\0\0\0\x0d\0\x01\0\0\0\x030.5")
+    assert said[1] == m.DataRows(b"D\0\0\0\x0d\0\x01\0\0\0\x030.5")
 
 
 def test_the_extended_protocol_with_typed_parameters():
@@ -151,7 +151,7 @@ def test_the_extended_protocol_with_typed_parameters():
         >> m.Describe(b"P", "")
         << shape("SELECT $1", (1,))
         >> m.Execute("")
-        << m.Rows(encode_rows(KNOWN["SELECT $1"].columns or (), (1,), ((42, "é"),)))
+        << m.DataRows(encode_rows(KNOWN["SELECT $1"].columns or (), (1,), ((42, "é"),)))
         << m.CommandComplete("SELECT 1")
         >> m.Flush()
         >> m.Sync()
@@ -342,7 +342,7 @@ def test_the_values_of_open_portals_are_limited():
 
 def test_a_big_answer_comes_in_several_parts():
     said = drive(logged_in(), m.Query("SELECT big"))
-    parts = [x for x in said if isinstance(x, m.Rows)]
+    parts = [x for x in said if isinstance(x, m.DataRows)]
     assert len(parts) == 15
     assert b"".join(part.framed for part in parts) == rows("SELECT big").framed
 
@@ -360,7 +360,7 @@ def test_what_is_large_is_made_beside_others():
         given = []
         said = drive(session, m.Query(sql), given)
         assert said.count(m.CommandComplete(f"SELECT {count}")) == 1
-        portions = [x for x in said if isinstance(x, m.Rows)]
+        portions = [x for x in said if isinstance(x, m.DataRows)]
         assert len(given) - 2 == (len(portions) if len(portions) > 1 else 0)  # it is planned, and run
 
 
@@ -408,7 +408,7 @@ def test_an_answer_is_never_of_other_types_than_were_told():
     described, sent, *_ = drive(session, m.Query("SELECT 1"))
     assert isinstance(described, m.RowDescription)
     assert described.fields[0].oid == TEXT.oid
-    assert isinstance(sent, m.Rows)
+    assert isinstance(sent, m.DataRows)
 
 
 def test_nothing_that_others_see_is_changed_before_a_refusal():

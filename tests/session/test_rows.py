@@ -79,7 +79,7 @@ def say(session: Session, sql: str) -> list[m.Backend]:
 
 def rows(said: Sequence[m.Backend]) -> list[int]:
     """The numbers in the rows that were sent, as text."""
-    data = b"".join(message.framed for message in said if isinstance(message, m.Rows))
+    data = b"".join(message.framed for message in said if isinstance(message, m.DataRows))
     found = []
     while data:
         size = int.from_bytes(data[1:5], "big") + 1

@@ -49,7 +49,7 @@ def test_login_reports_settings_and_a_key():
         Playbook(session)
         >> m.Query("SHOW dp.epsilon")
         << m.RowDescription((m.FieldDescription("dp.epsilon", 25, -1, -1, 0),))
-        << m.Rows(b"D\0\0\0\x0e\0\x01\0\0\0\x040.05")
+        << m.DataRows(b"D\0\0\0\x0e\0\x01\0\0\0\x040.05")
         << m.CommandComplete("SHOW")
         << IDLE
     )

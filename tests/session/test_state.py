@@ -1,12 +1,12 @@
 from dpproxy.algebra.plan import Answer
-from dpproxy.algebra.request import Prepared, Select
+from dpproxy.algebra.request import Prepared, SelectStatement
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.session.messages import split
-from dpproxy.session.state import Portal, State, Statement
+from dpproxy.session.state import Portal, PreparedStatement, SessionState
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.pgtypes import INT4, Column
 
-EMPTY = Statement(None, None)
+EMPTY = PreparedStatement(None, None)
 
 
 def test_a_portal_hands_its_rows_out_once():
@@ -19,14 +19,14 @@ def test_a_portal_hands_its_rows_out_once():
 
 
 def test_portals_end_with_the_transaction_and_statements_stay():
-    for end in (State.commit, State.rollback):
-        state = State(Transaction(DEFAULTS), {"s": EMPTY}, {"p": Portal(EMPTY, (), ())})
+    for end in (SessionState.commit, SessionState.rollback):
+        state = SessionState(Transaction(DEFAULTS), {"s": EMPTY}, {"p": Portal(EMPTY, (), ())})
         end(state)
         assert (list(state.statements), list(state.portals)) == (["s"], [])
 
 
 def test_a_copy_is_on_its_own():
-    state = State(Transaction(DEFAULTS), {"s": EMPTY}, {"p": Portal(EMPTY, (), ())})
+    state = SessionState(Transaction(DEFAULTS), {"s": EMPTY}, {"p": Portal(EMPTY, (), ())})
     twin = state.copy()
     twin.transaction.begin()
     twin.statements.clear()
@@ -37,8 +37,8 @@ def test_a_copy_is_on_its_own():
 
 def test_a_hint_wins_over_the_session_for_its_statement():
     source = split("/*+ dp(epsilon=0.2) */ SELECT 1")[0]
-    prepared = Prepared(source.text, (), None, Select(), charged=True)
-    statement = Statement(source, prepared)
+    prepared = Prepared(source.text, (), None, SelectStatement(), charged=True)
+    statement = PreparedStatement(source, prepared)
     assert statement.settings(Transaction(DEFAULTS))["dp.epsilon"] == "0.2"
     transaction = Transaction(DEFAULTS)
     assert EMPTY.settings(transaction) is transaction.settings

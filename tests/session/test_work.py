@@ -1,12 +1,12 @@
 import pytest
 
-from dpproxy.session.work import Steps, Work, outcome, work
+from dpproxy.session.work import LongCall, Steps, outcome, work
 
 
 def test_work_returns_what_is_sent_and_raises_what_is_thrown():
     steps = work(lambda: 1, charged=True)
     asked = next(steps)
-    assert isinstance(asked, Work)
+    assert isinstance(asked, LongCall)
     assert (asked.call(), asked.charged) == (1, True)
     with pytest.raises(StopIteration) as stopped:
         steps.send(2)

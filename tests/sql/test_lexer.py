@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.sql.lexer import Kind, Token, pieces, tokens
+from dpproxy.sql.lexer import Token, TokenKind, pieces, tokens
 from dpproxy.sql.quoting import identifier, literal, quoted
 from dpproxy.values.errors import SyntaxRefused
 
@@ -57,12 +57,12 @@ def test_kinds():
 def test_every_token_knows_where_it_stands():
     sql = "/* a /* b */ */ GRANT -- c\n 'x' ;"
     assert list(tokens(sql)) == [
-        Token(Kind.WORD, "GRANT", 16),
-        Token(Kind.TEXT, "'x'", 28),
-        Token(Kind.SYMBOL, ";", 32),
-        Token(Kind.END, "", 33),
+        Token(TokenKind.WORD, "GRANT", 16),
+        Token(TokenKind.TEXT, "'x'", 28),
+        Token(TokenKind.SYMBOL, ";", 32),
+        Token(TokenKind.END, "", 33),
     ]
-    assert next(tokens(sql, comments=True)) == Token(Kind.COMMENT, "/* a /* b */ */", 0)
+    assert next(tokens(sql, comments=True)) == Token(TokenKind.COMMENT, "/* a /* b */ */", 0)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_statements_are_split_outside_literals_and_comments():
 def test_splitting_keeps_all_tokens(parts: list[str]):
     text = " ".join(parts)
     kept = [token for piece in pieces(text) for token in texts(piece.text)]
-    assert kept == [t.text for t in tokens(text) if t.kind not in {Kind.SYMBOL, Kind.END}]
+    assert kept == [t.text for t in tokens(text) if t.kind not in {TokenKind.SYMBOL, TokenKind.END}]
 
 
 HOSTILE = (

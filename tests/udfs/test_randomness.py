@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from udfs.randomness import Table, Words, below, below_wide
+from udfs.randomness import LawTable, Words, below, below_wide
 
 
-def thirds() -> Table:
+def thirds() -> LawTable:
     """The uniform law on 0, 1, 2: its boundaries are no multiples of a power of two."""
-    return Table(2, lambda i, bits: ((i + 1 << bits) // 3, -(-(i + 1 << bits) // 3)))
+    return LawTable(2, lambda i, bits: ((i + 1 << bits) // 3, -(-(i + 1 << bits) // 3)))
 
 
 def test_below_rejects_the_incomplete_last_block(scripted: Callable[..., Words]):
@@ -75,19 +75,21 @@ def test_table_with_loose_bounds_is_still_exact(scripted: Callable[..., Words]):
         return (1 << bits - 1) - 9, (1 << bits - 1) + 9  # one half, badly known
 
     half = 2**63
-    assert Table(1, loose).draw(1, scripted(half, 2**64 - 1)).tolist() == [1]
-    assert Table(1, loose).draw(1, scripted(half - 1, 2**64 - 1, 5)).tolist() == [0]
-    assert Table(1, loose).draw(1, scripted(half, 0, 2**60)).tolist() == [1]
+    assert LawTable(1, loose).draw(1, scripted(half, 2**64 - 1)).tolist() == [1]
+    assert LawTable(1, loose).draw(1, scripted(half - 1, 2**64 - 1, 5)).tolist() == [0]
+    assert LawTable(1, loose).draw(1, scripted(half, 0, 2**60)).tolist() == [1]
 
 
 def test_table_at_the_last_word(scripted: Callable[..., Words]):
-    near_one = Table(1, lambda _, bits: ((1 << bits) - 1 - (1 << bits - 80), (1 << bits) - (1 << bits - 80)))
+    near_one = LawTable(
+        1, lambda _, bits: ((1 << bits) - 1 - (1 << bits - 80), (1 << bits) - (1 << bits - 80))
+    )
     assert near_one.draw(1, scripted(2**64 - 1, 2**64 - 1)).tolist() == [1]
     assert near_one.draw(1, scripted(2**64 - 1, 0)).tolist() == [0]
 
 
 def test_table_of_one_cell(scripted: Callable[..., Words]):
-    assert Table(0, lambda *_: (0, 0)).draw(2, scripted(5, 6)).tolist() == [0, 0]
+    assert LawTable(0, lambda *_: (0, 0)).draw(2, scripted(5, 6)).tolist() == [0, 0]
 
 
 @pytest.mark.statistical

@@ -9,10 +9,10 @@ from dpproxy.values.errors import CatalogueUnavailable
 from dpproxy.values.pgtypes import INT4, NUMERIC
 from dpproxy.views import files
 from dpproxy.views.columns import ShownColumn
-from dpproxy.views.make import Relation
+from dpproxy.views.make import StoredRelation
 
 COLUMNS = (ShownColumn("Age", INT4), ShownColumn("cost", NUMERIC.with_precision(38, 2), Fraction(0)))
-ROWS = Relation(COLUMNS, pa.table({"Age": [3, 4], "cost": [250, 1]}))
+ROWS = StoredRelation(COLUMNS, pa.table({"Age": [3, 4], "cost": [250, 1]}))
 
 
 def test_a_build_is_kept_in_sql_types_and_read_in_whole_steps(tmp_path: Path):
@@ -44,7 +44,7 @@ def test_other_builds_of_a_view_are_removed_and_no_other_view(tmp_path: Path):
 
 
 def test_nothing_is_left_of_a_build_that_could_not_be_written(tmp_path: Path):
-    broken = Relation((ShownColumn("absent", INT4),), ROWS.rows)
+    broken = StoredRelation((ShownColumn("absent", INT4),), ROWS.rows)
     with pytest.raises(CatalogueUnavailable):
         files.write(files.file_of(tmp_path, "v", 1), {"": broken}, inside=False)
     assert list((tmp_path / files.FOLDER).iterdir()) == []

@@ -9,21 +9,21 @@ from dpproxy.anonymize.model import (
     WORDS,
     Anonymized,
     Attribute,
-    Build,
-    Interval,
     InvalidOption,
+    LatticeDomain,
     Linked,
-    Request,
     Role,
+    ViewBuild,
+    ViewRequest,
     silent,
 )
 from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
 from dpproxy.values.pgtypes import INT4, INT8, TEXT
-from dpproxy.views.columns import Listed, Steps, ViewColumn
+from dpproxy.views.columns import Listed, NumberColumn, ViewColumn
 from dpproxy.views.make import checked, figures, made, places, relations
 from udfs.privacy import Exact, Loss
 
-AGE = ViewColumn("age", INT4, Steps(0, 9, Fraction(1)), "age", ColumnClass.QUASI_IDENTIFIER)
+AGE = ViewColumn("age", INT4, NumberColumn(0, 9, Fraction(1)), "age", ColumnClass.QUASI_IDENTIFIER)
 SEX = ViewColumn("sex", TEXT, Listed(("f", "m")), "sex", ColumnClass.SENSITIVE)
 
 
@@ -33,11 +33,11 @@ class Echo:
     name = "echo"
     options: Mapping[str, str] = {"k": "how many"}
     private = True
-    asked: Request
+    asked: ViewRequest
 
-    def check(self, request: Request) -> Build:
+    def check(self, request: ViewRequest) -> ViewBuild:
         self.asked = request
-        return Build("none", Loss(1), lambda rows, _words, _progress: Anonymized(rows))
+        return ViewBuild("none", Loss(1), lambda rows, _words, _progress: Anonymized(rows))
 
 
 def view(**options: OptionValue) -> ProtectedView:
@@ -53,7 +53,7 @@ def roles(**options: OptionValue) -> list[Role]:
 def test_a_method_is_asked_without_what_every_view_takes():
     method = Echo()
     checked(view(k=3, charge="lab", reason="asked for"), [AGE], 7, {"echo": method})
-    assert method.asked == Request((Attribute("age", Interval(0, 9), Role.QUASI),), {"k": 3}, 7)
+    assert method.asked == ViewRequest((Attribute("age", LatticeDomain(0, 9), Role.QUASI),), {"k": 3}, 7)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_rows_are_places_in_an_order_of_their_own_without_those_that_have_none()
 
 def test_released_rows_stand_in_random_order_and_keep_where_they_came_from():
     rows = np.arange(64, dtype=np.int64)[:, None]
-    build = Build("", None, lambda rows, _w, _p: Anonymized(rows, source=np.arange(64)))
+    build = ViewBuild("", None, lambda rows, _w, _p: Anonymized(rows, source=np.arange(64)))
     found = made(build, rows, WORDS, silent)
     assert found.rows.tolist() != rows.tolist()  # 1 in 64!
     assert sorted(found.rows.tolist()) == rows.tolist()
@@ -115,14 +115,14 @@ def test_released_rows_stand_in_random_order_and_keep_where_they_came_from():
 def test_columns_that_a_method_adds_and_relations_beside_the_rows():
     linked = {"buckets": Linked(("group", "low"), np.array([[1, 4]]), {"low": "age"})}
     found = Anonymized(np.array([[4, 1]]), linked)
-    kept = relations(Build("", None, lambda *_: found, columns=("age", "group")), [AGE], found)
+    kept = relations(ViewBuild("", None, lambda *_: found, columns=("age", "group")), [AGE], found)
     assert [(c.name, c.type) for c in kept[""].columns] == [("age", INT4), ("group", INT8)]
     assert kept["buckets"].rows.to_pydict() == {"group": [1], "low": [4]}
     assert kept["buckets"].columns[1].high == 9
 
 
 def test_rows_with_too_many_places_for_one_number_are_sorted_alike():
-    wide = [ViewColumn(n, INT8, Steps.of(0, 2**40, Fraction(1)), n) for n in ("a", "b", "c")]
+    wide = [ViewColumn(n, INT8, NumberColumn.of(0, 2**40, Fraction(1)), n) for n in ("a", "b", "c")]
     rows = pa.table({"c0": [2**39, 0, 2**39], "c1": [1024, 2**40, 0], "c2": [0, 1024, 2048]})
     step = 2**40 // 2**30
     expected = sorted([value // step for value in row.values()] for row in rows.to_pylist())
@@ -133,7 +133,7 @@ def test_linkage_is_by_what_the_view_says_intruders_know():
     """Ages alone link 1 of 2 rows each; with the column that is sensitive, which is released as it is, all."""
     rows = np.array([[0, 0], [1, 1], [8, 0], [9, 1]])
     released = np.array([[0, 0], [0, 1], [9, 0], [9, 1]])
-    build = Build("", None, lambda *_: Anonymized(released, source=np.arange(4)))
+    build = ViewBuild("", None, lambda *_: Anonymized(released, source=np.arange(4)))
     found = figures(view(), build, [AGE, SEX], rows, made(build, rows, WORDS, silent))
     assert found["linkage_informed"] == 100
     assert found["linkage"] == 50

@@ -8,7 +8,7 @@ import pytest
 
 from dpproxy.values.errors import CatalogueUnavailable
 from dpproxy.values.pgtypes import DATE, INT8, NUMERIC, TEXT, TIMESTAMP
-from dpproxy.views.columns import Moments, ShownColumn, Steps
+from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
 from dpproxy.views.manifest import Built, Manifest, current, newest
 
 BUILD = Built(
@@ -16,10 +16,10 @@ BUILD = Built(
     "lab", "", "digest", "", "root",
 )  # fmt: skip
 COLUMNS = (
-    ShownColumn("a", INT8, Fraction(0), Fraction(9), steps=Steps(0, 9, Fraction(1), 2)),
+    ShownColumn("a", INT8, Fraction(0), Fraction(9), steps=NumberColumn(0, 9, Fraction(1), 2)),
     ShownColumn("b", NUMERIC.with_precision(38, 2), Fraction(-1, 2), Fraction(9)),
     ShownColumn("c", TEXT, longest=4),
-    ShownColumn("d", DATE, first=date(2000, 1, 1), last=date(2001, 1, 1), steps=Moments(0, 9, Fraction(1), 1, date(2000, 1, 1))),
+    ShownColumn("d", DATE, first=date(2000, 1, 1), last=date(2001, 1, 1), steps=MomentColumn(0, 9, Fraction(1), 1, date(2000, 1, 1))),
     ShownColumn("e", TIMESTAMP, first=datetime.fromisoformat("2000-01-01"), last=datetime.fromisoformat("2001-01-01")),
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ EXAMPLES: list[tuple[m.Backend, bytes]] = [
     (m.ReadyForQuery(b"I"), b"Z\0\0\0\5I"),
     (m.ParameterDescription((23, 25)), b"t\0\0\0\x0e\0\2\0\0\0\x17\0\0\0\x19"),
     (m.NoData(), b"n\0\0\0\4"),
-    (m.Rows(b"D\0\0\0\6\0\0"), b"D\0\0\0\6\0\0"),
+    (m.DataRows(b"D\0\0\0\6\0\0"), b"D\0\0\0\6\0\0"),
     (m.CopyOutResponse(1, 2), b"H\0\0\0\x0b\1\0\2\0\1\0\1"),
     (m.CopyRows(b"d\0\0\0\5x"), b"d\0\0\0\5x"),
     (m.CopyOutDone(), b"c\0\0\0\4"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpproxy.values.errors import Internal, ProtocolViolation
 from dpproxy.wire import messages as m
-from dpproxy.wire.connection import DROPPED, NEXT, Connection, Decoder, Phase, State
+from dpproxy.wire.connection import DROPPED, NEXT, Connection, ConnectionState, Decoder, Phase
 from dpproxy.wire.frontend import MAX_BIND, MAX_SASL, MAX_SQL, MAX_STARTUP
 from tests.wire import streams
 
@@ -37,15 +37,15 @@ def take(connection: Connection, data: bytes) -> list[type]:
 def assert_closed(connection: Connection, data: bytes) -> None:
     with pytest.raises(ProtocolViolation):
         list(connection.receive(data))
-    assert connection.state is State.CLOSED
+    assert connection.state is ConnectionState.CLOSED
     assert take(connection, LEAVE + b"\xff" * 9) == []
 
 
 def test_every_state_knows_only_real_messages_and_states():
-    assert set(NEXT) == set(State)
+    assert set(NEXT) == set(ConnectionState)
     for state, row in NEXT.items():
         assert set(row) <= KINDS
-        assert set(row.values()) <= set(State)
+        assert set(row.values()) <= set(ConnectionState)
         assert DROPPED.get(state, frozenset()) <= set(row)
 
 
@@ -54,7 +54,11 @@ def test_what_is_dropped_changes_nothing():
 
 
 def test_only_sync_and_leaving_end_a_skip():
-    left = {kind for kind, state in NEXT[State.SKIP_TO_SYNC].items() if state is not State.SKIP_TO_SYNC}
+    left = {
+        kind
+        for kind, state in NEXT[ConnectionState.SKIP_TO_SYNC].items()
+        if state is not ConnectionState.SKIP_TO_SYNC
+    }
     assert left == {m.Sync, m.Terminate}
 
 
@@ -69,7 +73,7 @@ def test_the_way_in():
     assert take(connection, RESPONSE) == [m.SASLResponse]
     connection.login_done()
     assert take(connection, QUERY + LEAVE) == [m.Query, m.Terminate]
-    assert connection.state is State.CLOSED
+    assert connection.state is ConnectionState.CLOSED
 
 
 @pytest.mark.parametrize("stuffed", [b"\0", STARTUP])
@@ -87,7 +91,7 @@ def test_bytes_fed_between_request_and_answer(answer: str):
     connection.receive(STARTUP)
     with pytest.raises(ProtocolViolation):
         getattr(connection, answer)()
-    assert connection.state is State.CLOSED
+    assert connection.state is ConnectionState.CLOSED
 
 
 def test_encryption_is_asked_for_once():
@@ -114,7 +118,7 @@ def test_a_password_after_its_time():
 def test_cancel_request_ends_the_connection():
     connection = Connection()
     assert take(connection, streams.request(5678, bytes(8)) + STARTUP) == [m.CancelRequest]
-    assert connection.state is State.CLOSED
+    assert connection.state is ConnectionState.CLOSED
 
 
 def test_an_error_in_an_extended_sequence_skips_to_sync():
@@ -124,9 +128,9 @@ def test_an_error_in_an_extended_sequence_skips_to_sync():
         found.append(type(message))
         if isinstance(message, m.Parse):
             connection.error_sent()
-            assert connection.state is State.SKIP_TO_SYNC
+            assert connection.state is ConnectionState.SKIP_TO_SYNC
     assert found == [m.Parse, m.Sync, m.Query]
-    assert connection.state is State.READY
+    assert connection.state is ConnectionState.READY
 
 
 def test_an_error_in_a_simple_query_skips_nothing():
@@ -140,7 +144,7 @@ def test_an_error_at_startup_ends_the_connection():
     connection = Connection()
     list(connection.receive(STARTUP))
     connection.error_sent()
-    assert connection.state is State.CLOSED
+    assert connection.state is ConnectionState.CLOSED
 
 
 def test_content_of_a_refused_copy_is_dropped():
@@ -172,7 +176,10 @@ def test_any_bytes_at_any_time_give_legal_messages_or_close(data: st.DataObject)
     pieces = st.sampled_from([streams.SSL, STARTUP, INITIAL, RESPONSE, PARSE, QUERY, SYNC, COPY, LEAVE])
     stream = b"".join(data.draw(st.lists(pieces | st.binary(max_size=8), max_size=8)))
     connection = Connection()
-    answers = {State.ENCRYPTION_ASKED: connection.tls_refused, State.VERIFYING: connection.login_done}
+    answers = {
+        ConnectionState.ENCRYPTION_ASKED: connection.tls_refused,
+        ConnectionState.VERIFYING: connection.login_done,
+    }
     try:
         for piece in data.draw(streams.cuts(stream)):
             for message in connection.receive(piece):
@@ -181,7 +188,7 @@ def test_any_bytes_at_any_time_give_legal_messages_or_close(data: st.DataObject)
                 if isinstance(message, m.Bind | m.Parse):
                     connection.error_sent()
     except ProtocolViolation:
-        assert connection.state is State.CLOSED
+        assert connection.state is ConnectionState.CLOSED
 
 
 def decode(pieces: list[bytes], phase: Phase) -> list[m.Frontend]:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from dpproxy.values.errors import NumberOutOfRange
 from dpproxy.values.pgtypes import INT4, NUMERIC, TEXT, Column
-from dpproxy.wire.copying import Layout, copy_messages
+from dpproxy.wire.copying import CopyLayout, copy_messages
 
 COLUMNS = (Column("a", INT4), Column("b", TEXT))
-CSV = Layout("csv", ",", "")
+CSV = CopyLayout("csv", ",", "")
 
 
 def bodies(
-    layout: Layout, rows: list[tuple[object, ...]], columns: tuple[Column, ...] = COLUMNS
+    layout: CopyLayout, rows: list[tuple[object, ...]], columns: tuple[Column, ...] = COLUMNS
 ) -> list[bytes]:
     """What each message holds."""
     data, found = b"".join(copy_messages(layout, columns, rows)), []
@@ -34,13 +34,13 @@ def bodies(
 
 def test_text_escapes_what_would_read_otherwise():
     rows = [(1, "tab\there"), (None, "\\N"), (2, None), (3, "line\nand\r\b\f\v;")]
-    assert bodies(Layout(), rows) == [
+    assert bodies(CopyLayout(), rows) == [
         b"1\ttab\\there\n",
         b"\\N\t\\\\N\n",
         b"2\t\\N\n",
         b"3\tline\\nand\\r\\b\\f\\v;\n",
     ]
-    assert bodies(Layout(delimiter=";", null="-"), [(1, "a;b"), (None, "c")]) == [b"1;a\\;b\n", b"-;c\n"]
+    assert bodies(CopyLayout(delimiter=";", null="-"), [(1, "a;b"), (None, "c")]) == [b"1;a\\;b\n", b"-;c\n"]
 
 
 def test_csv_quotes_what_would_read_otherwise():
@@ -52,12 +52,12 @@ def test_csv_quotes_what_would_read_otherwise():
         b"3,\n",
         b'4,"two\nlines"\n',
     ]
-    assert bodies(Layout("csv", ",", "", header=True, force_quote=None), [(1, "x"), (None, "y")]) == [
+    assert bodies(CopyLayout("csv", ",", "", header=True, force_quote=None), [(1, "x"), (None, "y")]) == [
         b"a,b\n",  # as in PostgreSQL, FORCE_QUOTE is about values
         b'"1","x"\n',
         b',"y"\n',
     ]
-    assert bodies(Layout("csv", ",", "", escape="\\"), [(1, 'a"b\\c')]) == [b'1,"a\\"b\\\\c"\n']
+    assert bodies(CopyLayout("csv", ",", "", escape="\\"), [(1, 'a"b\\c')]) == [b'1,"a\\"b\\\\c"\n']
     assert bodies(CSV, [("\\.",)], (Column("b", TEXT),)) == [b'"\\."\n']
 
 
@@ -76,28 +76,28 @@ def test_csv_reads_back(rows: list[tuple[int, str]]):
 def test_binary_has_a_header_and_an_end():
     header = b"PGCOPY\n\xff\r\n\0" + bytes(8)
     one = struct.pack("!hiii", 2, 4, 7, 1) + b"x"
-    assert bodies(Layout("binary"), [(7, "x"), (None, "y")]) == [
+    assert bodies(CopyLayout("binary"), [(7, "x"), (None, "y")]) == [
         header + one,
         struct.pack("!hii", 2, -1, 1) + b"y",
         b"\xff\xff",
     ]
-    assert bodies(Layout("binary"), []) == [header + b"\xff\xff"]
+    assert bodies(CopyLayout("binary"), []) == [header + b"\xff\xff"]
 
 
 def test_many_rows_are_one_message_each():
     rows = [(i, "x") for i in range(2500)]
-    assert len(bodies(Layout(), rows)) == 2500
-    assert len(list(copy_messages(Layout(), COLUMNS, rows))) == 3
+    assert len(bodies(CopyLayout(), rows)) == 2500
+    assert len(list(copy_messages(CopyLayout(), COLUMNS, rows))) == 3
 
 
 def test_a_number_keeps_its_scale():
     column = Column("n", NUMERIC.with_precision(10, 2))
-    assert bodies(Layout(), [(Decimal("1.5"),)], (column,)) == [b"1.50\n"]
+    assert bodies(CopyLayout(), [(Decimal("1.5"),)], (column,)) == [b"1.50\n"]
 
 
 def test_a_value_out_of_range_is_refused():
     with pytest.raises(NumberOutOfRange):
-        bodies(Layout(), [(2**40, "x")])
+        bodies(CopyLayout(), [(2**40, "x")])
 
 
 class Held(Sequence[tuple[object, ...]]):
@@ -124,17 +124,17 @@ TEXTS_OF_ALL_KINDS = [
 @pytest.mark.parametrize(
     "layout",
     [
-        Layout(),
-        Layout(delimiter=";", null="-"),
+        CopyLayout(),
+        CopyLayout(delimiter=";", null="-"),
         CSV,
-        Layout("csv", ";", "plain", header=True, force_quote=frozenset({"a"})),
-        Layout("csv", ",", "", escape="\\"),
-        Layout("binary"),
-        Layout("csv", ",", "", force_quote=None),
+        CopyLayout("csv", ";", "plain", header=True, force_quote=frozenset({"a"})),
+        CopyLayout("csv", ",", "", escape="\\"),
+        CopyLayout("binary"),
+        CopyLayout("csv", ",", "", force_quote=None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("width", [1, 2])
-def test_rows_by_column_are_the_same(layout: Layout, width: int):
+def test_rows_by_column_are_the_same(layout: CopyLayout, width: int):
     columns = (Column("b", TEXT), Column("a", INT4))[:width]
     rows = [
         (text, None if number % 3 == 0 else number)[:width] for number, text in enumerate(TEXTS_OF_ALL_KINDS)
@@ -148,10 +148,16 @@ def test_rows_by_column_are_the_same(layout: Layout, width: int):
 
 @pytest.mark.parametrize(
     "layout",
-    [Layout(), Layout(delimiter="1"), CSV, Layout("csv", "2", ""), Layout("csv", ",", "", escape="p")],
+    [
+        CopyLayout(),
+        CopyLayout(delimiter="1"),
+        CSV,
+        CopyLayout("csv", "2", ""),
+        CopyLayout("csv", ",", "", escape="p"),
+    ],
 )
 @pytest.mark.parametrize("text", [*TEXTS_OF_ALL_KINDS, "\r", "\b", "x1", "22"])
-def test_what_is_odd_is_found_in_one_row(layout: Layout, text: str | None):
+def test_what_is_odd_is_found_in_one_row(layout: CopyLayout, text: str | None):
     columns = (Column("b", TEXT), Column("a", INT4))
     held = Held(pa.table([pa.array(["before", text])[1:], pa.array([312], pa.int32())], names=["b", "a"]))
     assert b"".join(copy_messages(layout, columns, held)) == b"".join(

@@ -6,7 +6,7 @@ def test_reprs_hide_values_and_secrets():
         [
             m.Bind("", "", (0,), (b"Ann",), ()),
             m.CopyData(b"Ann"),
-            m.Rows(b"Ann"),
+            m.DataRows(b"Ann"),
             m.BackendKeyData(7, b"424242"),
         ]
     )

@@ -3,14 +3,14 @@
 import pytest
 
 from dpproxy.values.errors import InvalidText, Unsupported
-from dpproxy.values.pgtypes import INET, RECORD, REGCLASS, REGTYPE, Named, array_of
+from dpproxy.values.pgtypes import INET, RECORD, REGCLASS, REGTYPE, ObjectName, array_of
 from dpproxy.wire.values import decode, encode_value
 
 
 def test_an_object_is_its_name_in_text_and_its_number_in_binary():
-    assert encode_value(REGCLASS, Named("pg_class", 1259), 0) == b"pg_class"
-    assert encode_value(REGCLASS, Named("pg_class", 1259), 1) == (1259).to_bytes(4, "big")
-    assert encode_value(array_of(REGTYPE), [Named("integer", 23), None], 0) == b"{integer,NULL}"
+    assert encode_value(REGCLASS, ObjectName("pg_class", 1259), 0) == b"pg_class"
+    assert encode_value(REGCLASS, ObjectName("pg_class", 1259), 1) == (1259).to_bytes(4, "big")
+    assert encode_value(array_of(REGTYPE), [ObjectName("integer", 23), None], 0) == b"{integer,NULL}"
 
 
 @pytest.mark.parametrize("text", ["192.168.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"])

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from udfs import arrow
 from udfs.functions import columns, parameters
-from udfs.functions.model import SYSTEM, Function
+from udfs.functions.model import SYSTEM, SqlFunction
 from udfs.mechanisms.exponential import Exponential
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
@@ -34,7 +34,7 @@ def choose(scores: Any, candidates: Any, sensitivity: Any, epsilon: Any) -> Any:
     return pa.array(result + 1)
 
 
-def _scores(lists: arrow.Lists, lengths: columns.Int64, rows: columns.Int64) -> columns.Int64:
+def _scores(lists: arrow.ListColumn, lengths: columns.Int64, rows: columns.Int64) -> columns.Int64:
     """Return the scores of ``rows``, list after list; zeros where a list is NULL."""
     if rows.size == lengths.size and lists.valid.all():  # all rows: the buffer has them in order already
         first = int(lists.starts[0])
@@ -49,11 +49,11 @@ def _scores(lists: arrow.Lists, lengths: columns.Int64, rows: columns.Int64) -> 
     return result
 
 
-def functions(_: Pool) -> tuple[Function, ...]:
+def functions(_: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family."""
     rule = "NULL counts as a score of 0, the score over no rows"
     return (
-        Function(
+        SqlFunction(
             "dp_choose",
             f"scores HUGEINT[], candidates HUGEINT, sensitivity HUGEINT, epsilon {parameters.EPSILON}",
             "BIGINT",
@@ -61,7 +61,7 @@ def functions(_: Pool) -> tuple[Function, ...]:
             ("HUGEINT[]", "HUGEINT", "HUGEINT", parameters.EPSILON),
             choose,
         ),
-        Function(
+        SqlFunction(
             "dp_exponential",
             "candidates, scores, sensitivity, epsilon",
             "the type of a candidate",

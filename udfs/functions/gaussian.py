@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from udfs.functions.joint import Kind, lists, singles
-from udfs.functions.model import Function
+from udfs.functions.joint import JointKind, lists, singles
+from udfs.functions.model import SqlFunction
 from udfs.mechanisms import Gaussian
 from udfs.pool import Pool
 
-KIND: Final = Kind(Gaussian.best, "rho must be at least 0.000000001")
+KIND: Final = JointKind(Gaussian.best, "rho must be at least 0.000000001")
 
 
-def functions(pool: Pool) -> tuple[Function, ...]:
+def functions(pool: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family."""
     return (
         *lists(

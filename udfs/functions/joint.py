@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from udfs import arrow
 from udfs.functions import parameters
 from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice, upwards
-from udfs.functions.model import Function
+from udfs.functions.model import SqlFunction
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism, Mechanism
 from udfs.randomness import Integers
@@ -39,7 +39,7 @@ Best = Callable[[tuple[int, ...], int], Joint]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class JointKind:
     """How a family of functions chooses its mechanism, and its error message for an invalid loss."""
 
     best: Best
@@ -52,7 +52,7 @@ Group = tuple[Joint, arrow.Pairs, NDArray[np.int64]]
 
 def release(
     pool: Pool,
-    kind: Kind,
+    kind: JointKind,
     lattice: Lattice,
     values: Any,  # noqa: ANN401 - pyarrow has no types
     widths: Any,  # noqa: ANN401
@@ -62,7 +62,7 @@ def release(
     return _release(pool, kind, lattice, values, arrow.read(widths), loss)
 
 
-def release_any(pool: Pool, kind: Kind, values: Any, widths: Any, loss: Any) -> Any:  # noqa: ANN401
+def release_any(pool: Pool, kind: JointKind, values: Any, widths: Any, loss: Any) -> Any:  # noqa: ANN401
     """The same for lists of either type, with whole sensitivities; released numbers are returned as text."""
     column, sensitivities = arrow.single(values), arrow.read(widths)
     if pa.types.is_floating(column.type.value_type):
@@ -84,10 +84,10 @@ def release_rows(pool: Pool, mechanism: Joint, rows: Sequence[Sequence[int]]) ->
 
 def _release(
     pool: Pool,
-    kind: Kind,
+    kind: JointKind,
     lattice: Lattice,
     values: Any,  # noqa: ANN401
-    sensitivities: arrow.Lists,
+    sensitivities: arrow.ListColumn,
     loss: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     lengths = sensitivities.lengths
@@ -124,7 +124,9 @@ def _noisy(
     return lattice.numbers(result, key)
 
 
-def _groups(widths: arrow.Lists, nano: NDArray[np.uint64], best: Best, lattice: Lattice) -> Iterator[Group]:
+def _groups(
+    widths: arrow.ListColumn, nano: NDArray[np.uint64], best: Best, lattice: Lattice
+) -> Iterator[Group]:
     """Group the rows by (sensitivities, loss)."""
     rows = np.arange(len(nano))
     for length in [widths.length] if widths.length > 0 else np.unique(widths.lengths).tolist():
@@ -140,21 +142,21 @@ def _groups(widths: arrow.Lists, nano: NDArray[np.uint64], best: Best, lattice: 
             yield best(lattice.widths(key), int(row[-1])), key, chosen[which.ravel() == index]
 
 
-def lists(pool: Pool, kind: Kind, name: str, loss: str, does: str) -> tuple[Function, ...]:
+def lists(pool: Pool, kind: JointKind, name: str, loss: str, does: str) -> tuple[SqlFunction, ...]:
     """Return ``name`` over lists of whole numbers and over lists of DOUBLE; ``loss`` names its parameter."""
     rule = "a number of sensitivity 0 count as 0, the sum of no rows"
     rest = f"{loss} {parameters.EPSILON}"
     return (
-        Function(f"_{name}_doubles", "", "DOUBLE[]", "", *_arrow(pool, kind, DOUBLES)),
-        Function(f"_{name}_any", "", "VARCHAR[]", "", (), partial(release_any, pool, kind)),
-        Function(
+        SqlFunction(f"_{name}_doubles", "", "DOUBLE[]", "", *_arrow(pool, kind, DOUBLES)),
+        SqlFunction(f"_{name}_any", "", "VARCHAR[]", "", (), partial(release_any, pool, kind)),
+        SqlFunction(
             name,
             f"numbers, sensitivities DOUBLE[], {rest}",
             "DOUBLE[]",
             f"{does}, on a lattice of at least 2^30 steps per sensitivity; NULL, NaN and {rule}",
             body=f"_{name}_doubles(numbers, sensitivities, {loss})",
         ),
-        Function(
+        SqlFunction(
             name,
             f"numbers, sensitivities HUGEINT[], {rest}",
             "HUGEINT[]",
@@ -165,19 +167,19 @@ def lists(pool: Pool, kind: Kind, name: str, loss: str, does: str) -> tuple[Func
     )
 
 
-def singles(name: str, lists: str, loss: str, does: str) -> tuple[Function, ...]:
+def singles(name: str, lists: str, loss: str, does: str) -> tuple[SqlFunction, ...]:
     """Return ``name`` over one whole number and over one DOUBLE: macros that call the functions over ``lists``."""
     rest = f"{loss} {parameters.EPSILON}"
     body = f"_{lists}_any([{{}}], [sensitivity], {loss})[1]"
     return (
-        Function(
+        SqlFunction(
             name,
             f"number, sensitivity DOUBLE, {rest}",
             "DOUBLE",
             does,
             body=f"_{lists}_doubles([number], [sensitivity], {loss})[1]",
         ),
-        Function(
+        SqlFunction(
             name,
             f"number, sensitivity HUGEINT, {rest}",
             "HUGEINT",
@@ -192,6 +194,6 @@ def _typed(call: str, argument: str, kind: str) -> str:
     return f"cast_to_type({call.format(f'cast_to_type({argument}, {kind})')}, {kind})"
 
 
-def _arrow(pool: Pool, kind: Kind, lattice: Lattice) -> tuple[tuple[str, ...], Callable[..., Any]]:
+def _arrow(pool: Pool, kind: JointKind, lattice: Lattice) -> tuple[tuple[str, ...], Callable[..., Any]]:
     column = f"{lattice.type}[]"
     return (column, column, parameters.EPSILON), partial(release, pool, kind, lattice)

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from udfs.functions.joint import Kind, lists, singles
-from udfs.functions.model import Function
+from udfs.functions.joint import JointKind, lists, singles
+from udfs.functions.model import SqlFunction
 from udfs.mechanisms import Laplace
 from udfs.pool import Pool
 
-KIND: Final = Kind(Laplace.best)
+KIND: Final = JointKind(Laplace.best)
 
 
-def functions(pool: Pool) -> tuple[Function, ...]:
+def functions(pool: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family."""
     return (
         *lists(

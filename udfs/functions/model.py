@@ -9,7 +9,7 @@ SYSTEM: Final = "system.main."
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class SqlFunction:
     """An SQL function: its arguments as text, and the Arrow function or the macro's body that implements it.
 
     ``run`` takes one Arrow column for each type of ``types``, or columns of any type if that is empty, and returns a

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from udfs import arrow
-from udfs.functions.model import Function
+from udfs.functions.model import SqlFunction
 from udfs.pool import Pool
 from udfs.posterior import Draws, Floats
 from udfs.prior_notation import parse
@@ -46,9 +46,9 @@ def _each(asked: _Asked, prior: Any, numbers: tuple[Any, ...], bell: Any) -> Any
     return pa.array(result)
 
 
-def functions(_: Pool) -> tuple[Function, ...]:
+def functions(_: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family: for the proxy's statements, which pass the distribution of the noise."""
     return (
-        Function("_dp_posterior", "", "DOUBLE", "the posterior mean", (*_LAW, "INTEGER"), mean),
-        Function("_dp_surprise", "", "DOUBLE", "how likely a draw as far out is", _LAW, surprise),
+        SqlFunction("_dp_posterior", "", "DOUBLE", "the posterior mean", (*_LAW, "INTEGER"), mean),
+        SqlFunction("_dp_surprise", "", "DOUBLE", "how likely a draw as far out is", _LAW, surprise),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from udfs import arrow
 from udfs.functions import columns, parameters
-from udfs.functions.model import Function
+from udfs.functions.model import SqlFunction
 from udfs.mechanisms import Quantile, Quantiles
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
@@ -156,7 +156,7 @@ def rank_error(
     return arrow.numbers(arrow.from_integers(found))
 
 
-def functions(_: Pool) -> tuple[Function, ...]:
+def functions(_: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family."""
     histogram, hugeint = "numbers HUGEINT[], counts HUGEINT[]", " HUGEINT, "
     public = hugeint.join((*_PUBLIC, f"epsilon {parameters.EPSILON}"))
@@ -164,7 +164,7 @@ def functions(_: Pool) -> tuple[Function, ...]:
     types = ("HUGEINT",) * len(_PUBLIC) + (parameters.EPSILON,)
     rule = "NULL is no row, and no rows are answered by any point"
     return (
-        Function(
+        SqlFunction(
             "dp_quantile",
             f"{histogram}, {public}",
             "HUGEINT",
@@ -173,7 +173,7 @@ def functions(_: Pool) -> tuple[Function, ...]:
             ("HUGEINT[]", "HUGEINT[]", *types),
             quantile,
         ),
-        Function(
+        SqlFunction(
             "dp_quantiles",
             f"{histogram}, low HUGEINT, high HUGEINT, numerators HUGEINT[], denominator HUGEINT, off HUGEINT, "
             f"rows HUGEINT, epsilon {parameters.EPSILON}",
@@ -183,7 +183,7 @@ def functions(_: Pool) -> tuple[Function, ...]:
             ("HUGEINT[]", "HUGEINT[]", "HUGEINT", "HUGEINT", "HUGEINT[]", *types[2:4], "HUGEINT", types[-1]),
             quantiles,
         ),
-        Function(
+        SqlFunction(
             "dp_extreme",
             f"{histogram}, {fewer}",
             "HUGEINT",
@@ -192,7 +192,7 @@ def functions(_: Pool) -> tuple[Function, ...]:
             ("HUGEINT[]", "HUGEINT[]", *types[1:]),
             extreme,
         ),
-        Function(
+        SqlFunction(
             "dp_rank_error",
             f"{public}, confidence DOUBLE",
             "HUGEINT",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from udfs import arrow
 from udfs.functions import parameters
-from udfs.functions.model import Function
+from udfs.functions.model import SqlFunction
 from udfs.mechanisms.refinement import Refinement
 from udfs.pool import Pool
 from udfs.prior_notation import parse
@@ -92,10 +92,10 @@ def _refinement(nano: int, prior: str, kind: str, delta: float) -> Refinement:
     return KINDS[kind](parse(prior), nano, Fraction(repr(delta)))
 
 
-def functions(_: Pool) -> tuple[Function, ...]:
+def functions(_: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family."""
     return (
-        Function(
+        SqlFunction(
             "dp_prior",
             'family, "values", masses, distances := NULL',
             "VARCHAR",
@@ -103,10 +103,10 @@ def functions(_: Pool) -> tuple[Function, ...]:
             body="family || '(' || to_json(\"values\") || ', ' || to_json(masses) "
             "|| CASE WHEN distances IS NULL THEN '' ELSE ', ' || to_json(distances) END || ')'",
         ),
-        Function("_dp_refine_error", "", "DOUBLE", "dp_refine_error", _PARAMETERS, error),
-        Function("_dp_refine", "", "DOUBLE", "dp_refine", ("DOUBLE", *_PARAMETERS), numbers),
-        Function("_dp_refine_label", "", "VARCHAR", "dp_refine_label", ("VARCHAR", *_PARAMETERS), texts),
-        Function(
+        SqlFunction("_dp_refine_error", "", "DOUBLE", "dp_refine_error", _PARAMETERS, error),
+        SqlFunction("_dp_refine", "", "DOUBLE", "dp_refine", ("DOUBLE", *_PARAMETERS), numbers),
+        SqlFunction("_dp_refine_label", "", "VARCHAR", "dp_refine_label", ("VARCHAR", *_PARAMETERS), texts),
+        SqlFunction(
             "dp_refine",
             "truth, prior, epsilon, kind, delta := 0",
             "DOUBLE",
@@ -114,14 +114,14 @@ def functions(_: Pool) -> tuple[Function, ...]:
             "units, individual for the value of one unit, NULL if it is absent",
             body="_dp_refine(truth, prior, epsilon, kind, delta)",
         ),
-        Function(
+        SqlFunction(
             "dp_refine_label",
             "truth, prior, epsilon, kind, delta := 0",
             "VARCHAR",
             "the same for a prior over text",
             body="_dp_refine_label(truth, prior, epsilon, kind, delta)",
         ),
-        Function(
+        SqlFunction(
             "dp_refine_error",
             "prior, epsilon, kind, delta := 0",
             "DOUBLE",

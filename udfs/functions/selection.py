@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from udfs import arrow
 from udfs.functions import columns, parameters
-from udfs.functions.model import Function
+from udfs.functions.model import SqlFunction
 from udfs.mechanisms import Selection
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
@@ -52,12 +52,12 @@ def _selection(key: arrow.Pairs) -> Selection:
     return Selection(groups, int(key[2]), Fraction(str(key[3:].view(np.float64)[0])))
 
 
-def functions(_: Pool) -> tuple[Function, ...]:
+def functions(_: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family."""
     public = f"groups HUGEINT, epsilon {parameters.EPSILON}, delta DOUBLE"
     types = ("HUGEINT", parameters.EPSILON, "DOUBLE")
     return (
-        Function(
+        SqlFunction(
             "dp_select",
             f"n HUGEINT, {public}",
             "BOOLEAN",
@@ -66,7 +66,7 @@ def functions(_: Pool) -> tuple[Function, ...]:
             ("HUGEINT", *types),
             select,
         ),
-        Function(
+        SqlFunction(
             "dp_threshold",
             public,
             "BIGINT",

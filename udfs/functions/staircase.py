@@ -6,12 +6,12 @@ import pyarrow as pa
 
 from udfs import arrow
 from udfs.functions import parameters
-from udfs.functions.joint import Kind, lists, singles
-from udfs.functions.model import SYSTEM, Function
+from udfs.functions.joint import JointKind, lists, singles
+from udfs.functions.model import SYSTEM, SqlFunction
 from udfs.mechanisms import Staircase
 from udfs.pool import Pool
 
-KIND: Final = Kind(Staircase.best)
+KIND: Final = JointKind(Staircase.best)
 # The released number is clamped so that interval ends stay within 128 bits: an overflow error would quote numbers.
 _INSIDE: Final = (
     "least(greatest(cast_to_type(released, released // 1::HUGEINT), "
@@ -39,7 +39,7 @@ def half_width(sensitivity: Any, epsilon: Any, confidence: Any) -> Any:  # noqa:
     return arrow.numbers(arrow.from_integers([min(width, arrow.LARGEST) for width in widths]))
 
 
-def functions(pool: Pool) -> tuple[Function, ...]:
+def functions(pool: Pool) -> tuple[SqlFunction, ...]:
     """Return the functions of this family."""
     return (
         *lists(
@@ -49,7 +49,7 @@ def functions(pool: Pool) -> tuple[Function, ...]:
             "epsilon",
             "the numbers with one joint draw of noise, epsilon for all together",
         ),
-        Function(
+        SqlFunction(
             "dp_count",
             f"n, epsilon {parameters.EPSILON}",
             "HUGEINT",
@@ -62,7 +62,7 @@ def functions(pool: Pool) -> tuple[Function, ...]:
             "epsilon",
             "a sum with noise, where one unit changes it by at most sensitivity",
         ),
-        Function(
+        SqlFunction(
             "dp_noise_sd",
             _ONE,
             "DOUBLE",
@@ -70,7 +70,7 @@ def functions(pool: Pool) -> tuple[Function, ...]:
             ("HUGEINT", parameters.EPSILON),
             noise_sd,
         ),
-        Function(
+        SqlFunction(
             "dp_half_width",
             f"{_ONE}, confidence DOUBLE",
             "HUGEINT",
@@ -78,7 +78,7 @@ def functions(pool: Pool) -> tuple[Function, ...]:
             ("HUGEINT", parameters.EPSILON, "DOUBLE"),
             half_width,
         ),
-        Function(
+        SqlFunction(
             "dp_interval",
             f"released, {_ONE}, confidence DOUBLE",
             "STRUCT(low HUGEINT, high HUGEINT)",

@@ -13,10 +13,10 @@ from udfs.functions import (
     selection,
     staircase,
 )
-from udfs.functions.model import Function
+from udfs.functions.model import SqlFunction
 from udfs.pool import Pool
 
-FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (
+FAMILIES: Final[tuple[Callable[[Pool], tuple[SqlFunction, ...]], ...]] = (
     staircase.functions,
     laplace.functions,
     gaussian.functions,
@@ -28,20 +28,20 @@ FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (
 )
 
 
-def functions(pool: Pool) -> tuple[Function, ...]:
+def functions(pool: Pool) -> tuple[SqlFunction, ...]:
     """Return every function; the last is ``dp_functions``, which lists them."""
     listed = tuple(function for family in FAMILIES for function in family(pool))
     return (*listed, _catalogue(listed))
 
 
-def _catalogue(listed: tuple[Function, ...]) -> Function:
+def _catalogue(listed: tuple[SqlFunction, ...]) -> SqlFunction:
     rows = ", ".join(
         "(" + ", ".join(map(_literal, (f.name, f.arguments, f.returns, f.does))) + ")"
         for f in listed
         if not f.name.startswith("_")
     )
     body = f'TABLE SELECT * FROM (VALUES {rows}) AS t("function", arguments, returns, description)'  # noqa: S608
-    return Function("dp_functions", "", "TABLE", "this list", body=body)
+    return SqlFunction("dp_functions", "", "TABLE", "this list", body=body)
 
 
 def _literal(text: str) -> str:

@@ -32,7 +32,7 @@ USUAL: Final = Fraction(19, 20)
 Floats = NDArray[np.float64]
 
 
-class Noise(Protocol):
+class SymmetricNoise(Protocol):
     """A mechanism whose components are symmetric, and each whole number no likelier than one nearer to 0."""
 
     def noise_sd(self) -> tuple[float, ...]:
@@ -48,7 +48,7 @@ class Noise(Protocol):
 class Draw:
     """The noise of one released number: the sum of ``terms`` independent draws of a component of a mechanism."""
 
-    mechanism: Noise
+    mechanism: SymmetricNoise
     component: int
     terms: int = 1
 

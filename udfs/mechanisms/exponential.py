@@ -95,7 +95,7 @@ class Exponential:
 
     def choose_each(self, scores: Int64, lengths: Int64, words: Words = os.urandom) -> Int64:
         """Choose once from each of several lists laid end to end; return indices within the lists."""
-        lists = Lists(self, scores, lengths)
+        lists = CandidateLists(self, scores, lengths)
         cells, _ = lists.draw(np.arange(lengths.size), words)
         result: Int64 = cells - lists.starts
         return result
@@ -210,7 +210,7 @@ def _check_weights(weights: Int64, starts: Int64) -> None:
         raise InvalidMechanism("a weight is between 0 and 2^62, and one of each choice is positive")
 
 
-class Lists:
+class CandidateLists:
     """Lists of candidates laid end to end, ready for any number of draws from each.
 
     A candidate stands for as many points as its weight, and a draw gives the candidate and one of its points,

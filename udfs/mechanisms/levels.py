@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from udfs.mechanisms.exponent import exp_bounds, power_between
 from udfs.privacy import NANO
-from udfs.randomness import FIRST_PRECISION, WORD, Table, Words
+from udfs.randomness import FIRST_PRECISION, WORD, LawTable, Words
 
 ONE: Final = 2**WORD
 DIGIT: Final = 256
@@ -114,7 +114,7 @@ class Geometric:
             result[beyond] += self._draw_last(beyond.size, words)
         return result
 
-    def _digit(self, scale: int) -> Table:
+    def _digit(self, scale: int) -> LawTable:
         """Table of the digit at ``scale``: P(i) proportional to q**(scale * i) on 0..255."""
 
         def boundary(index: int, precision: int) -> tuple[int, int]:
@@ -125,16 +125,16 @@ class Geometric:
                 -(one - low << precision) // (one - all_high)
             )
 
-        return Table(DIGIT - 1, boundary)
+        return LawTable(DIGIT - 1, boundary)
 
-    def _end(self, scale: int) -> Table:
+    def _end(self, scale: int) -> LawTable:
         """Table of the last digit: P(i) = (1 - q**scale) * q**(scale * i), 256 standing for 256 and more."""
 
         def boundary(index: int, precision: int) -> tuple[int, int]:
             low, high = power_bounds(self._q, scale * (index + 1), precision)
             return (1 << precision) - high, (1 << precision) - low
 
-        return Table(DIGIT, boundary)
+        return LawTable(DIGIT, boundary)
 
 
 class Levels:
@@ -145,7 +145,7 @@ class Levels:
     def __init__(self, factors: Iterable[Factor], q: int) -> None:
         arms = weights(binomial(factors), q)
         self._sums = [sum(arms[: m + 1]) for m in range(len(arms))]
-        self._arms = Table(len(arms) - 1, self._boundary)
+        self._arms = LawTable(len(arms) - 1, self._boundary)
         self._parts = np.arange(len(arms))
         self._geometric = geometric(q)
 

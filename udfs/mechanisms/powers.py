@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.mechanisms.exponent import Ratio
-from udfs.randomness import LAST_WORD, WORD, Integers, Table, Words, below_wide, word_array
+from udfs.randomness import LAST_WORD, WORD, Integers, LawTable, Words, below_wide, word_array
 
 _PARTS: Final = 6
 """A cell is at most 2**-6 of the law's scale."""
@@ -50,7 +50,7 @@ class Powers:
         self._slope = np.array([0, *slopes, 0] if self._width else [], dtype=np.uint64)
         self._first = [0, *(1 + (i << self._width) for i in range(self._cells + 1))]
         self._known: dict[int, list[Bounds]] = {}
-        self._table = Table(self._cells + 1, self._boundary)
+        self._table = LawTable(self._cells + 1, self._boundary)
 
     def draw(self, count: int, words: Words) -> Integers:
         """Draw ``count`` independent integers, shape (count,)."""

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.mechanisms.exponential import WIDEST_SPREAD, Exponential, Int64, Lists, held, whole
+from udfs.mechanisms.exponential import WIDEST_SPREAD, CandidateLists, Exponential, Int64, held, whole
 from udfs.privacy import LEAST_NANO, InvalidMechanism, Loss
 from udfs.randomness import Words
 
@@ -139,7 +139,7 @@ class Quantile:
     def release_each(self, values: Int64, counts: Int64, lengths: Int64, words: Words = os.urandom) -> Int64:
         """Draw once from each of several histograms laid end to end."""
         cells = self._cells(values, counts, lengths)
-        lists = Lists(self.mechanism, cells.scores, cells.lengths, cells.weights)
+        lists = CandidateLists(self.mechanism, cells.scores, cells.lengths, cells.weights)
         chosen, points = lists.draw(np.arange(lengths.size), words)
         result: Int64 = cells.starts[chosen] + points
         return result

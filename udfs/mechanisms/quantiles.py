@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.mechanisms.exponential import WIDEST_SPREAD, Exponential, Int64, Lists, held, whole
+from udfs.mechanisms.exponential import WIDEST_SPREAD, CandidateLists, Exponential, Int64, held, whole
 from udfs.mechanisms.quantile import FARTHEST, exact, ordered, padded, places
 from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
 from udfs.randomness import Words
@@ -183,7 +183,9 @@ class Quantiles:
             return
         runs = self._runs(split, cells, cuts[there, split.left], cuts[there, split.right], there)
         pieces = self._pieces(split, runs)
-        lists = Lists(self.mechanism(split), pieces.scores, pieces.lengths, pieces.sizes, pieces.slopes)
+        lists = CandidateLists(
+            self.mechanism(split), pieces.scores, pieces.lengths, pieces.sizes, pieces.slopes
+        )
         chosen, points = lists.draw(np.arange(there.size), words)
         cuts[there, split.place] = pieces.starts[chosen] + pieces.directions[chosen] * points
 

@@ -21,7 +21,7 @@ from udfs.mechanisms.balls import Cells, Floats, Space, Truth
 from udfs.mechanisms.levels import ratio
 from udfs.priors import WHOLE, Prior
 from udfs.privacy import LEAST_NANO, InvalidMechanism, Loss
-from udfs.randomness import Table, Words, below
+from udfs.randomness import LawTable, Words, below
 
 Kind = Literal["statistical", "individual"]
 KINDS: Final[tuple[Kind, ...]] = ("statistical", "individual")
@@ -152,7 +152,7 @@ class _Law:
         self._near, self._far, self._apart = near, far, len(near.bounds)
         self._bounds = np.concatenate([near.bounds, far.bounds])
         self.numbers = np.array(() if refinement.prior.labelled else refinement.prior.values)
-        self._prior_branch = Table(1, self._boundary)
+        self._prior_branch = LawTable(1, self._boundary)
         a, b, c, d, row = self._bounds.T
         sums = self.space.sums
         self._start, self._skip, self._inside = sums[row, c], sums[row, a], sums[row, b] - sums[row, a]

@@ -2,7 +2,7 @@
 
 import duckdb
 
-from dpproxy.values.pgtypes import Check, Constraint, ForeignKey, UniqueKey
+from dpproxy.values.pgtypes import CheckConstraint, Constraint, ForeignKey, UniqueKey
 
 _DECLARED = (
     "SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names, "
@@ -21,7 +21,7 @@ def constraints(connection: duckdb.DuckDBPyConnection) -> tuple[Constraint, ...]
             case "FOREIGN KEY":
                 found.append(ForeignKey(table, tuple(columns), target, tuple(referenced)))
             case "CHECK":
-                found.append(Check(table, expression))
+                found.append(CheckConstraint(table, expression))
             case _:
                 pass
     return tuple(found)

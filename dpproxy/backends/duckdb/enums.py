@@ -18,7 +18,7 @@ def as_texts(query: nodes.Query, enums: Enums) -> nodes.Query:
         items = [
             nodes.Named(nodes.Cast(column, "TEXT") if is_enum else column, name)
             for name, is_enum in enums[node.name]
-            for column in (nodes.Column(name),)
+            for column in (nodes.ColumnRef(name),)
         ]
         return nodes.Subquery(nodes.Select(items=tuple(items), source=node), node.alias or node.name)
 

@@ -23,7 +23,7 @@ from dpproxy.backends.failures import exact_failure, failure, is_broken, public_
 from dpproxy.sql.quoting import identifier, literal
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal, Refusal, StartupError
-from dpproxy.values.pgtypes import Check, Column, Constraint, Schema, SqlType
+from dpproxy.values.pgtypes import CheckConstraint, Column, Constraint, Schema, SqlType
 from udfs.privacy import Exact
 
 T = TypeVar("T")
@@ -329,7 +329,7 @@ def _described(connection: duckdb.DuckDBPyConnection) -> Schema:
         known = column_type(kind)
         if known is not None and kind.startswith(ENUM):
             texts = ", ".join(map(literal, labels(kind)))
-            listed.append(Check(table, f"{identifier(name)} IN ({texts})"))
+            listed.append(CheckConstraint(table, f"{identifier(name)} IN ({texts})"))
         if known is not None:
             tables.setdefault(table, []).append(Column(name, known, not nullable))
     names = column_names(connection)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import casts, doubles, functions, logic, numbers
 from dpproxy.backends.postgres.logic import no
-from dpproxy.backends.servers.dialect import Construct, Dialect, Kind, Value
+from dpproxy.backends.servers.dialect import Construct, Dialect, Value, ValueKind
 from dpproxy.backends.servers.standard import (
     DOUBLES,
     EVERY,
@@ -32,7 +32,7 @@ _RANGE = "exact in both engines, in a type at least as wide"
 _IEEE = "correctly rounded in both engines; where PostgreSQL would raise it is guarded or refused"
 _LIBRARY = "the C library's in both engines; where PostgreSQL would raise it is guarded or refused"
 
-_MOMENTS = (*MOMENTS, Kind.INSTANT)
+_MOMENTS = (*MOMENTS, ValueKind.INSTANT)
 
 EXPRESSIONS: Mapping[type[nodes.Expr], Construct] = {
     **constructs(),
@@ -101,7 +101,7 @@ FUNCTIONS: Mapping[str, Construct] = {
     "log": _of_double(doubles.logarithm("log"), _LIBRARY),
     "exp": _of_double(doubles.exponential, _LIBRARY),
     "power": Construct(
-        of(doubles.power, (Kind.DOUBLE,), (Kind.DOUBLE,)),
+        of(doubles.power, (ValueKind.DOUBLE,), (ValueKind.DOUBLE,)),
         f"{_LIBRARY}; what is nearer to zero than its power has digits for is zero",
     ),
     "lower": Construct(of(functions.changed("lower"), TEXTS), "by DuckDB's own table of letters"),
@@ -109,12 +109,12 @@ FUNCTIONS: Mapping[str, Construct] = {
     "trim": Construct(functions.of_texts("btrim({all})"), _TRIMMED),
     "ltrim": Construct(functions.of_texts("ltrim({all})"), _TRIMMED),
     "rtrim": Construct(functions.of_texts("rtrim({all})"), _TRIMMED),
-    "length": Construct(functions.of_texts("length({})::bigint", Kind.WHOLE), _PLACES),
+    "length": Construct(functions.of_texts("length({})::bigint", ValueKind.WHOLE), _PLACES),
     "substring": Construct(functions.of_texts("substr({all})", further=2), f"from the first on, {_PLACES}"),
     "left": Construct(functions.of_texts("left({all})", further=1), _BELOW),
     "right": Construct(functions.of_texts("right({all})", further=1), _BELOW),
-    "strpos": Construct(functions.of_texts("strpos({all})::bigint", Kind.WHOLE), _PLACES),
-    "starts_with": Construct(functions.of_texts("starts_with({all})", Kind.TRUTH), _SAME),
+    "strpos": Construct(functions.of_texts("strpos({all})::bigint", ValueKind.WHOLE), _PLACES),
+    "starts_with": Construct(functions.of_texts("starts_with({all})", ValueKind.TRUTH), _SAME),
     "replace": Construct(
         functions.of_texts("replace({all})"), "an empty part changes nothing in both engines"
     ),
@@ -127,18 +127,19 @@ FUNCTIONS: Mapping[str, Construct] = {
     "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
     "epoch_us": Construct(of(functions.epoch, _MOMENTS), "exact: numeric seconds have six digits"),
     "make_timestamp": Construct(
-        of(functions.make_timestamp, (Kind.WHOLE,)), "exact: whole days, and microseconds of one day"
+        of(functions.make_timestamp, (ValueKind.WHOLE,)), "exact: whole days, and microseconds of one day"
     ),
     "timezone": Construct(in_utc(logic.ENGINE), "moments are held in UTC"),
     "to_months": Construct(
-        of(functions.span("make_interval(months => ({})::int)"), (Kind.WHOLE,)),
+        of(functions.span("make_interval(months => ({})::int)"), (ValueKind.WHOLE,)),
         "the last day of a shorter month in both",
     ),
     "to_days": Construct(
-        of(functions.span("make_interval(days => ({})::int)"), (Kind.WHOLE,)), "whole days in both engines"
+        of(functions.span("make_interval(days => ({})::int)"), (ValueKind.WHOLE,)),
+        "whole days in both engines",
     ),
     "to_microseconds": Construct(
-        of(functions.span("(({})::bigint * interval '1 microsecond')"), (Kind.WHOLE,)),
+        of(functions.span("(({})::bigint * interval '1 microsecond')"), (ValueKind.WHOLE,)),
         "exact in both engines",
     ),
 }
@@ -150,14 +151,14 @@ CASTS: Mapping[str, Construct] = {
     "INT128": Construct(casts.to_huge, "numeric has room for 128 bits"),
     "DOUBLE": Construct(casts.to_double, "the nearest DOUBLE in both engines"),
     "DECIMAL": Construct(casts.to_decimal, "widened only"),
-    "TIMESTAMP": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
+    "TIMESTAMP": Construct(casts.to_moment("timestamp", ValueKind.TIMESTAMP), "of a day, its midnight"),
     "TIMESTAMPTZ": Construct(casts.to_instant, "a literal of ours, in UTC"),
-    "DATE": Construct(casts.to_moment("date", Kind.DATE), "the day of a moment"),
+    "DATE": Construct(casts.to_moment("date", ValueKind.DATE), "the day of a moment"),
     "TEXT": Construct(
-        casts.to("text", Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH),
+        casts.to("text", ValueKind.TEXT, ValueKind.WHOLE, ValueKind.HUGE, ValueKind.TRUTH),
         "of NULL, a whole number or a truth value: written alike",
     ),
-    "BOOLEAN": Construct(casts.to("boolean", Kind.TRUTH), "of NULL"),
+    "BOOLEAN": Construct(casts.to("boolean", ValueKind.TRUTH), "of NULL"),
 }
 
 
@@ -171,7 +172,7 @@ def _table(schema: str) -> Callable[[str, str], str]:
 
 
 def _sorted(value: Value) -> str:
-    return f'{value.sql} COLLATE "C"' if value.kind is Kind.TEXT else value.sql
+    return f'{value.sql} COLLATE "C"' if value.kind is ValueKind.TEXT else value.sql
 
 
 def dialect(schema: str) -> Dialect:

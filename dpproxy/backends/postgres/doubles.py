@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpproxy.backends.servers.dialect import ANYTHING, Kind, Reach, Value, unanswered
+from dpproxy.backends.servers.dialect import ANYTHING, Reach, Value, ValueKind, unanswered
 from dpproxy.values.errors import Unsupported
 
 LARGEST = sys.float_info.max
@@ -35,7 +35,10 @@ def constant(value: float) -> Value:
         raise unbounded()
     size = abs(value) or LEAST
     return Value(
-        number(value), Kind.DOUBLE, Reach(value, value, size, top=False, bottom=False), constant=repr(value)
+        number(value),
+        ValueKind.DOUBLE,
+        Reach(value, value, size, top=False, bottom=False),
+        constant=repr(value),
     )
 
 
@@ -49,7 +52,7 @@ def unbounded() -> Unsupported:
 def _made(sql: str, low: float, high: float, least: float, *values: Value) -> Value:
     """What was computed of finite values; one that is none gives one that is none."""
     special = any(v.reach.top or v.reach.bottom for v in values)
-    return Value(sql, Kind.DOUBLE, Reach(low, high, max(least, LEAST), top=special, bottom=special))
+    return Value(sql, ValueKind.DOUBLE, Reach(low, high, max(least, LEAST), top=special, bottom=special))
 
 
 def added(sign: str) -> Callable[[Value, Value], Value]:
@@ -215,7 +218,7 @@ def root(value: Value) -> Value:
     inside = Reach(
         0.0, high, math.sqrt(reach.least) / 2, top=reach.top or reach.low < 0 or reach.bottom, bottom=False
     )
-    return Value(_defined("sqrt", value, ">=", "'NaN'::float8"), Kind.DOUBLE, inside)
+    return Value(_defined("sqrt", value, ">=", "'NaN'::float8"), ValueKind.DOUBLE, inside)
 
 
 def logarithm(name: str) -> Callable[[Value], Value]:
@@ -228,7 +231,7 @@ def logarithm(name: str) -> Callable[[Value], Value]:
         undefined = f"CASE WHEN {value.sql} = 0 THEN '-Infinity'::float8 ELSE 'NaN'::float8 END"
         special = reach.low <= 0 or reach.bottom
         inside = Reach(low, high, 1e-17, top=reach.top or special, bottom=special)
-        return Value(_defined(name, value, ">", undefined), Kind.DOUBLE, inside)
+        return Value(_defined(name, value, ">", undefined), ValueKind.DOUBLE, inside)
 
     return apply
 
@@ -239,7 +242,7 @@ def exponential(value: Value) -> Value:
     if not reach.is_finite or not -700.0 <= reach.low <= reach.high <= 700.0:
         raise unbounded()
     low, high = math.exp(reach.low) * 0.999, math.exp(reach.high) * 1.001
-    return Value(f"exp({value.sql})", Kind.DOUBLE, Reach(low, high, low, top=False, bottom=False))
+    return Value(f"exp({value.sql})", ValueKind.DOUBLE, Reach(low, high, low, top=False, bottom=False))
 
 
 def power(value: Value, exponent: Value) -> Value:
@@ -262,7 +265,7 @@ def power(value: Value, exponent: Value) -> Value:
     high = max(ends) * 1.001
     low = -high if reach.low < 0 else 0.0
     inside = Reach(low, high, min(ends) * 0.999, top=False, bottom=False)
-    return Value(f"power({value.sql}, {exponent.sql})", Kind.DOUBLE, inside)
+    return Value(f"power({value.sql}, {exponent.sql})", ValueKind.DOUBLE, inside)
 
 
 def _raised(base: float, by: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres.logic import no
 from dpproxy.backends.postgres.texts import folded
-from dpproxy.backends.servers.dialect import Kind, Rule, Value
+from dpproxy.backends.servers.dialect import Rule, Value, ValueKind
 
 _DAY = 86_400_000_000
 """Microseconds."""
@@ -13,14 +13,14 @@ LONGEST_IN_ROW = 100_000
 """Bytes: 1,600 columns of that are far below the gigabyte that a row may have."""
 
 
-def of_texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0) -> Rule:
+def of_texts(template: str, kind: ValueKind = ValueKind.TEXT, *, further: int = 0) -> Rule:
     """A function of texts; the last ``further`` arguments are whole numbers."""
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         split = len(parts) - further
-        if any(p.kind is not Kind.TEXT for p in parts[:split]):
+        if any(p.kind is not ValueKind.TEXT for p in parts[:split]):
             raise no("a function of this type")
-        if any(p.kind is not Kind.WHOLE or p.constant is None for p in parts[split:]):
+        if any(p.kind is not ValueKind.WHOLE or p.constant is None for p in parts[split:]):
             raise no("a function of texts without constant places")
         held = [p.sql for p in parts[:split]] + [f"{p.sql}::int" for p in parts[split:]]
         return Value(template.format(*held, all=", ".join(held)), kind)
@@ -35,14 +35,14 @@ def like(word: str, *, fold: bool) -> Callable[[Value, Value], Value]:
         if pattern.constant is None:
             raise no("LIKE of a pattern that is no constant")
         held, of = (folded(p.sql, "lower") if fold else p.sql for p in (value, pattern))
-        return Value(f"({held} {word} {of} ESCAPE '')", Kind.TRUTH)
+        return Value(f"({held} {word} {of} ESCAPE '')", ValueKind.TRUTH)
 
     return apply
 
 
 def changed(name: str) -> Callable[[Value], Value]:
     """LOWER and UPPER."""
-    return lambda a: Value(folded(a.sql, name), Kind.TEXT)
+    return lambda a: Value(folded(a.sql, name), ValueKind.TEXT)
 
 
 _FIELDS = frozenset(
@@ -71,7 +71,7 @@ def date_part(field: Value, value: Value) -> Value:
     if field.constant not in _FIELDS:
         raise no("this field of a date")
     part = f"extract({field.constant} FROM {value.sql})::bigint"  # of what is infinite it would be too
-    return Value(f"(CASE WHEN isfinite({value.sql}) THEN {part} END)", Kind.WHOLE)
+    return Value(f"(CASE WHEN isfinite({value.sql}) THEN {part} END)", ValueKind.WHOLE)
 
 
 _UNITS = ("decade", "year", "quarter", "month", "week", "day", "hour", "minute", "second")
@@ -82,7 +82,7 @@ def date_trunc(unit: Value, value: Value) -> Value:
     name = (unit.constant or "").lower()
     if name not in _UNITS:
         raise no("this unit of date_trunc")
-    return Value(f"date_trunc('{name}', {value.sql}::timestamp)", Kind.TIMESTAMP)
+    return Value(f"date_trunc('{name}', {value.sql}::timestamp)", ValueKind.TIMESTAMP)
 
 
 def epoch(a: Value) -> Value:
@@ -92,24 +92,24 @@ def epoch(a: Value) -> Value:
     clamped = (
         f"CASE WHEN {micros} > {most} THEN {most} WHEN {micros} < -{most} THEN -{most} ELSE {micros} END"
     )
-    return Value(f"(CASE WHEN isfinite({a.sql}) THEN ({clamped})::bigint END)", Kind.WHOLE)
+    return Value(f"(CASE WHEN isfinite({a.sql}) THEN ({clamped})::bigint END)", ValueKind.WHOLE)
 
 
 def make_timestamp(micros: Value) -> Value:
     """The timestamp so many microseconds after 1970: by days and the rest of one, which an interval holds exactly."""
     days = f"({micros.sql} / {_DAY})::int * interval '1 day'"
     rest = f"({micros.sql} % {_DAY}) * interval '1 microsecond'"
-    return Value(f"('1970-01-01'::timestamp + {days} + {rest})", Kind.TIMESTAMP)
+    return Value(f"('1970-01-01'::timestamp + {days} + {rest})", ValueKind.TIMESTAMP)
 
 
 def span(template: str) -> Callable[[Value], Value]:
     """A length of time from a whole number of units."""
-    return lambda a: Value(template.format(a.sql), Kind.SPAN)
+    return lambda a: Value(template.format(a.sql), ValueKind.SPAN)
 
 
 def _short(value: Value) -> str:
     """A value in a row: of a long text its digest, or a row of many would be longer than a row can be, and raise."""
-    if value.kind is not Kind.TEXT:
+    if value.kind is not ValueKind.TEXT:
         return value.sql
     return (
         f"(CASE WHEN octet_length({value.sql}) > {LONGEST_IN_ROW} THEN md5({value.sql}) ELSE {value.sql} END)"
@@ -123,4 +123,4 @@ def hashed(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """
     seed = f"('x' || left({parts[0].sql}::text, 16))::bit(64)::bigint"
     row = ", ".join([f"{parts[0].sql}::text", *(_short(p) for p in parts[1:])])
-    return Value(f"hash_record_extended(ROW({row}), {seed})", Kind.WHOLE)
+    return Value(f"hash_record_extended(ROW({row}), {seed})", ValueKind.WHOLE)

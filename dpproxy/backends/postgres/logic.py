@@ -6,11 +6,11 @@ from dataclasses import replace
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles
 from dpproxy.backends.postgres.texts import constant
-from dpproxy.backends.servers.dialect import Kind, Reach, Rule, Value, common, unanswered
+from dpproxy.backends.servers.dialect import Reach, Rule, Value, ValueKind, common, unanswered
 from dpproxy.backends.servers.standard import EXACT, bare, check_comparable
 
 ENGINE = "PostgreSQL"
-NUMBERS = {Kind.WHOLE: "bigint", Kind.HUGE: "numeric", Kind.DECIMAL: "numeric"}
+NUMBERS = {ValueKind.WHOLE: "bigint", ValueKind.HUGE: "numeric", ValueKind.DECIMAL: "numeric"}
 
 
 def no(what: str) -> Exception:
@@ -20,7 +20,7 @@ def no(what: str) -> Exception:
 
 def text(node: nodes.Text, _: Sequence[Value]) -> Value:
     """A text literal."""
-    return Value(constant(node.value), Kind.TEXT, constant=node.value)
+    return Value(constant(node.value), ValueKind.TEXT, constant=node.value)
 
 
 def number(node: nodes.Number, _: Sequence[Value]) -> Value:
@@ -30,9 +30,9 @@ def number(node: nodes.Number, _: Sequence[Value]) -> Value:
         return doubles.constant(float(text))
     if "." in text:
         reach = doubles.constant(float(text)).reach
-        return Value(f"{text}::numeric", Kind.DECIMAL, reach, len(text.partition(".")[2]), constant=text)
+        return Value(f"{text}::numeric", ValueKind.DECIMAL, reach, len(text.partition(".")[2]), constant=text)
     reach = doubles.constant(float(int(text))).reach
-    return Value(text, Kind.WHOLE if int(text) < 2**63 else Kind.HUGE, reach, constant=text)
+    return Value(text, ValueKind.WHOLE if int(text) < 2**63 else ValueKind.HUGE, reach, constant=text)
 
 
 def comparison(sign: str) -> Rule:
@@ -41,9 +41,9 @@ def comparison(sign: str) -> Rule:
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         check_comparable(parts, ENGINE)
-        if a.kind is Kind.TEXT and sign in ("<", "<=", ">", ">="):
-            return Value(f'({a.sql} COLLATE "C" {sign} {b.sql})', Kind.TRUTH)
-        return Value(f"({a.sql} {sign} {b.sql})", Kind.TRUTH)
+        if a.kind is ValueKind.TEXT and sign in ("<", "<=", ">", ">="):
+            return Value(f'({a.sql} COLLATE "C" {sign} {b.sql})', ValueKind.TRUTH)
+        return Value(f"({a.sql} {sign} {b.sql})", ValueKind.TRUTH)
 
     return apply
 
@@ -52,19 +52,19 @@ def is_one_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IN with a list."""
     check_comparable(parts, ENGINE)
     listed = ", ".join(p.sql for p in parts[1:])
-    return Value(f"({parts[0].sql} IN ({listed}))", Kind.TRUTH)
+    return Value(f"({parts[0].sql} IN ({listed}))", ValueKind.TRUTH)
 
 
 def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
     """CASE WHEN: DOUBLEs and whole numbers that are clamped in it have bounds from there on."""
     pairs = list(zip(parts[:-1:2], parts[1::2], strict=True))
-    otherwise = Value("NULL", Kind.NULL) if node.default is None else parts[-1]
+    otherwise = Value("NULL", ValueKind.NULL) if node.default is None else parts[-1]
     found = common([*(v for _, v in pairs), otherwise])
-    if found.kind is Kind.NULL:
+    if found.kind is ValueKind.NULL:
         return found
     branches = " ".join(f"WHEN {c.sql} THEN {v.sql}" for c, v in pairs)
     made = replace(found, sql=f"(CASE {branches} ELSE {otherwise.sql} END)", constant=None)
-    if found.kind not in (*EXACT, Kind.DOUBLE):
+    if found.kind not in (*EXACT, ValueKind.DOUBLE):
         return made
     return replace(made, reach=_clamped(node, pairs, otherwise) or made.reach)
 
@@ -83,7 +83,7 @@ def _clamped(node: nodes.Case, pairs: Sequence[tuple[Value, Value]], otherwise: 
             # Where the bounds are the wrong way round, what is below both becomes the larger one.
             return common([doubles.bounded(otherwise, lower, upper), lower, upper]).reach
         case ((nodes.And((nodes.Binary(">=", a, first), nodes.Binary("<=", b, last))), inside),), _ if (
-            a == b == inside and otherwise.kind is Kind.NULL
+            a == b == inside and otherwise.kind is ValueKind.NULL
         ):
             return doubles.bounded(pairs[0][1], _bound(first), _bound(last)).reach
         case _:
@@ -104,15 +104,15 @@ def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """COALESCE."""
     found = common(parts)
     sql = f"coalesce({', '.join(p.sql for p in parts)})"
-    return found if found.kind is Kind.NULL else replace(found, sql=sql, constant=None)
+    return found if found.kind is ValueKind.NULL else replace(found, sql=sql, constant=None)
 
 
 def nullif(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """NULLIF."""
     check_comparable(parts, ENGINE)
     a, b = parts
-    if a.constant is not None and b.constant is not None and a.kind is Kind.DOUBLE:
-        return a if float(a.constant) != float(b.constant) else Value("NULL::float8", Kind.DOUBLE)
+    if a.constant is not None and b.constant is not None and a.kind is ValueKind.DOUBLE:
+        return a if float(a.constant) != float(b.constant) else Value("NULL::float8", ValueKind.DOUBLE)
     return replace(a, sql=f"nullif({a.sql}, {b.sql})", constant=None)
 
 
@@ -121,11 +121,11 @@ def extreme(name: str) -> Rule:
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         found = common(parts)
-        if found.kind is Kind.NULL:
+        if found.kind is ValueKind.NULL:
             return found
-        collation = ' COLLATE "C"' if found.kind is Kind.TEXT else ""
+        collation = ' COLLATE "C"' if found.kind is ValueKind.TEXT else ""
         sql = f"{name}({', '.join(p.sql + collation for p in parts)})"
-        if found.kind not in (*EXACT, Kind.DOUBLE):
+        if found.kind not in (*EXACT, ValueKind.DOUBLE):
             return replace(found, sql=sql, constant=None)
         return replace(_between(name, parts, found), sql=sql, constant=None)
 

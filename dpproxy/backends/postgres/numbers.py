@@ -8,7 +8,7 @@ from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles
 from dpproxy.backends.postgres.logic import ENGINE, NUMBERS, no
 from dpproxy.backends.servers import standard
-from dpproxy.backends.servers.dialect import Kind, Rule, Value, common
+from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common
 from dpproxy.backends.servers.standard import EXACT, MOMENTS
 
 
@@ -18,9 +18,9 @@ def arithmetic(sign: str) -> Rule:
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         kinds = {a.kind, b.kind}
-        if Kind.NULL in kinds:
-            return Value("NULL", Kind.NULL)
-        if Kind.DOUBLE in kinds:
+        if ValueKind.NULL in kinds:
+            return Value("NULL", ValueKind.NULL)
+        if ValueKind.DOUBLE in kinds:
             a, b = (_as_double(p) for p in parts)
             if a.constant is not None and b.constant is not None:
                 return doubles.constant(_FOLDED[sign](float(a.constant), float(b.constant)))
@@ -30,7 +30,7 @@ def arithmetic(sign: str) -> Rule:
             scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
             width = NUMBERS[best.kind]
             sql = f"({a.sql}::{width} {sign} {b.sql}::{width})"
-            return Value(sql, Kind.DECIMAL if scale else best.kind, doubles.exact(sign, a, b), scale)
+            return Value(sql, ValueKind.DECIMAL if scale else best.kind, doubles.exact(sign, a, b), scale)
         return _of_time(sign, a, b)
 
     return apply
@@ -41,9 +41,9 @@ _FOLDED: Mapping[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*
 
 def _as_double(value: Value) -> Value:
     """A DOUBLE, or a whole number that was written beside one."""
-    if value.kind is Kind.WHOLE and value.constant is not None:
+    if value.kind is ValueKind.WHOLE and value.constant is not None:
         return doubles.constant(float(int(value.constant)))
-    if value.kind is not Kind.DOUBLE:
+    if value.kind is not ValueKind.DOUBLE:
         raise no("arithmetic of two types")
     return value
 
@@ -55,21 +55,21 @@ def _days(day: Value) -> str:
 
 
 def _of_time(sign: str, a: Value, b: Value) -> Value:
-    if sign == "-" and a.kind is b.kind is Kind.DATE:
-        return Value(f"({_days(a)} - {_days(b)})", Kind.WHOLE)
-    if sign in "+-" and a.kind in MOMENTS and b.kind is Kind.SPAN:
-        return Value(f"({a.sql}::timestamp {sign} {b.sql})", Kind.TIMESTAMP)
+    if sign == "-" and a.kind is b.kind is ValueKind.DATE:
+        return Value(f"({_days(a)} - {_days(b)})", ValueKind.WHOLE)
+    if sign in "+-" and a.kind in MOMENTS and b.kind is ValueKind.SPAN:
+        return Value(f"({a.sql}::timestamp {sign} {b.sql})", ValueKind.TIMESTAMP)
     raise no("arithmetic of two types")
 
 
 def negative(a: Value) -> Value:
     """A minus sign."""
-    if a.kind is Kind.DOUBLE and a.constant is not None:
+    if a.kind is ValueKind.DOUBLE and a.constant is not None:
         return doubles.constant(-float(a.constant))
     reach = replace(
         a.reach, low=-a.reach.high, high=-a.reach.low, top=a.reach.top or a.reach.bottom, bottom=a.reach.top
     )
-    held = a.sql if a.kind is Kind.DOUBLE else f"{a.sql}::{NUMBERS[a.kind]}"
+    held = a.sql if a.kind is ValueKind.DOUBLE else f"{a.sql}::{NUMBERS[a.kind]}"
     constant = None if a.constant is None else f"-{a.constant}"
     return replace(a, sql=f"(- {held})", reach=reach, constant=constant)
 
@@ -78,9 +78,9 @@ def whole_quotient(sign: str, name: str) -> Callable[[Value, Value], Value]:
     """``//`` and ``%``: towards zero in both engines; the divisor is NULL where it would be 0."""
 
     def apply(a: Value, b: Value) -> Value:
-        if {a.kind, b.kind} == {Kind.WHOLE}:
-            return Value(f"({a.sql}::bigint {sign} {b.sql}::bigint)", Kind.WHOLE)
-        return Value(f"{name}({a.sql}::numeric, {b.sql}::numeric)", Kind.HUGE)
+        if {a.kind, b.kind} == {ValueKind.WHOLE}:
+            return Value(f"({a.sql}::bigint {sign} {b.sql}::bigint)", ValueKind.WHOLE)
+        return Value(f"{name}({a.sql}::numeric, {b.sql}::numeric)", ValueKind.HUGE)
 
     return apply
 
@@ -88,24 +88,24 @@ def whole_quotient(sign: str, name: str) -> Callable[[Value, Value], Value]:
 def rounded(_: nodes.Call, parts: Sequence[Value]) -> Value:
     """ROUND of a DOUBLE."""
     value, *digits = parts
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return value
-    if value.kind is not Kind.DOUBLE or (digits and digits[0].constant is None):
+    if value.kind is not ValueKind.DOUBLE or (digits and digits[0].constant is None):
         raise no("round of this type")
     return doubles.rounded_to(value, int(digits[0].constant or 0) if digits else 0)
 
 
 def absolute(a: Value) -> Value:
     """ABS."""
-    if a.kind is Kind.DOUBLE:
+    if a.kind is ValueKind.DOUBLE:
         return doubles.absolute(a)
     return replace(a, sql=f"abs({a.sql}::{NUMBERS[a.kind]})", constant=None)
 
 
 def signum(a: Value) -> Value:
     """SIGN."""
-    held = a.sql if a.kind is Kind.DOUBLE else f"{a.sql}::numeric"
-    return Value(f"sign({held})::bigint", Kind.WHOLE)
+    held = a.sql if a.kind is ValueKind.DOUBLE else f"{a.sql}::numeric"
+    return Value(f"sign({held})::bigint", ValueKind.WHOLE)
 
 
 counted = standard.counted(lambda value: value.sql, ENGINE)
@@ -117,9 +117,9 @@ def end(name: str) -> Rule:
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         [a] = parts
-        if a.kind is Kind.TRUTH:
-            return Value(f"bool_{'or' if name == 'max' else 'and'}({a.sql})", Kind.TRUTH)
-        collation = ' COLLATE "C"' if a.kind is Kind.TEXT else ""
+        if a.kind is ValueKind.TRUTH:
+            return Value(f"bool_{'or' if name == 'max' else 'and'}({a.sql})", ValueKind.TRUTH)
+        collation = ' COLLATE "C"' if a.kind is ValueKind.TEXT else ""
         return replace(a, sql=f"{name}({a.sql}{collation})", constant=None)
 
     return apply

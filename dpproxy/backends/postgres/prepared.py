@@ -14,8 +14,8 @@ import psycopg
 import pyarrow as pa
 from psycopg import errors
 
-from dpproxy.backends.postgres.server import LONGEST_BUILD, Postgres
-from dpproxy.backends.servers.prepared import Build
+from dpproxy.backends.postgres.server import LONGEST_BUILD, PostgresServer
+from dpproxy.backends.servers.prepared import TableBuild
 from dpproxy.backends.servers.source import Order
 from dpproxy.sql.quoting import quoted
 from dpproxy.values.errors import Refusal, StartupError
@@ -34,7 +34,7 @@ class PostgresPrepared:
     Errors: ``StartupError`` where the schema is not one for prepared tables alone, or others may look into it.
     """
 
-    def __init__(self, server: Postgres, schema: str, source: str, secret: bytes) -> None:
+    def __init__(self, server: PostgresServer, schema: str, source: str, secret: bytes) -> None:
         self._server, self._schema, self._secret = server, schema, secret
         try:
             role = _check(server, schema)
@@ -55,7 +55,7 @@ class PostgresPrepared:
         rows = self._server.catalogue(_THERE, [self._schema, self._own])
         return {name.removeprefix(self._own).removeprefix(self._shape) for (name,) in rows}
 
-    def build(self, name: str, build: Build, session: str, cancelled: Callable[[], bool]) -> None:
+    def build(self, name: str, build: TableBuild, session: str, cancelled: Callable[[], bool]) -> None:
         """Have one there, in one transaction and of one snapshot.
 
         The secret is a parameter of INSERT: CREATE TABLE AS takes none, and its text may be logged.
@@ -106,7 +106,7 @@ def _digest(*parts: bytes) -> str:
     return digest.hexdigest()[:DIGITS]
 
 
-def _check(server: Postgres, schema: str) -> str:
+def _check(server: PostgresServer, schema: str) -> str:
     """The role's name, where it may make tables in this schema and write nowhere else, and PUBLIC cannot look in."""
     grant = f"CREATE SCHEMA {quoted(schema)}; GRANT USAGE, CREATE ON SCHEMA {quoted(schema)} TO dpproxy;"
     if schema == server.schema_name:

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from dpproxy.backends.postgres.casts import SINGLE
-from dpproxy.backends.servers.dialect import Kind, Reach, Value, stored
+from dpproxy.backends.servers.dialect import Reach, Value, ValueKind, stored
 from dpproxy.sql.quoting import identifier, literal
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -26,7 +26,7 @@ from dpproxy.values.pgtypes import (
     TIMESTAMP,
     TIMESTAMPTZ,
     VARCHAR,
-    Check,
+    CheckConstraint,
     Column,
     Constraint,
     ForeignKey,
@@ -184,14 +184,14 @@ def _constraint(
         case "f":
             return ForeignKey(table, tuple(columns), target or "", tuple(referenced))
         case "c":
-            return Check(table, check or "")
+            return CheckConstraint(table, check or "")
         case _:
             return UniqueKey(table, tuple(columns), primary=kind == "p")
 
 
-def _labels(table: str, column: str, labels: list[str]) -> Check:
+def _labels(table: str, column: str, labels: list[str]) -> CheckConstraint:
     """That a column of an enum has one of its labels, as if it were declared so."""
-    return Check(table, f"{identifier(column)} IN ({', '.join(map(literal, labels))})")
+    return CheckConstraint(table, f"{identifier(column)} IN ({', '.join(map(literal, labels))})")
 
 
 Reading = tuple[SqlType, Value]
@@ -204,11 +204,13 @@ def _numeric(modifier: int) -> Reading:
     if (
         modifier < 0 or precision > MOST_DIGITS or scale > precision
     ):  # a scale below zero reads as a large one
-        return FLOAT8, stored(Kind.DOUBLE, _AS_DOUBLE, Reach(-1e300, 1e300, 1e-300, top=False, bottom=False))
+        return FLOAT8, stored(
+            ValueKind.DOUBLE, _AS_DOUBLE, Reach(-1e300, 1e300, 1e-300, top=False, bottom=False)
+        )
     digits = "9" * precision
     largest = f"{digits[: precision - scale]}.{digits[precision - scale :]}" if scale else digits
     read = f"(CASE WHEN {{0}} > {largest}::numeric THEN {largest}::numeric ELSE {{0}} END)"
-    return kind, stored(Kind.DECIMAL if scale else Kind.HUGE, read, scale=scale)
+    return kind, stored(ValueKind.DECIMAL if scale else ValueKind.HUGE, read, scale=scale)
 
 
 _AS_DOUBLE = (
@@ -223,20 +225,22 @@ def _plain(kind: SqlType, read: Value) -> Callable[[int], Reading]:
 
 
 _TYPES: dict[str, Callable[[int], Reading]] = {
-    "bool": _plain(BOOL, stored(Kind.TRUTH)),
-    "int2": _plain(INT2, stored(Kind.WHOLE)),
-    "int4": _plain(INT4, stored(Kind.WHOLE)),
-    "int8": _plain(INT8, stored(Kind.WHOLE)),
+    "bool": _plain(BOOL, stored(ValueKind.TRUTH)),
+    "int2": _plain(INT2, stored(ValueKind.WHOLE)),
+    "int4": _plain(INT4, stored(ValueKind.WHOLE)),
+    "int8": _plain(INT8, stored(ValueKind.WHOLE)),
     "numeric": _numeric,
-    "float4": _plain(FLOAT4, stored(Kind.DOUBLE, "{}::float8", SINGLE)),
-    "float8": _plain(FLOAT8, stored(Kind.DOUBLE)),
-    "text": _plain(TEXT, stored(Kind.TEXT)),
-    "varchar": _plain(VARCHAR, stored(Kind.TEXT, "{}::text")),
-    "bpchar": _plain(TEXT, stored(Kind.TEXT, "{}::text")),
-    "enum": _plain(TEXT, stored(Kind.TEXT, "textin(enum_out({}))")),  # who owns a type may make a cast of it
-    "uuid": _plain(TEXT, stored(Kind.TEXT, "textin(uuid_out({}))")),
-    "date": _plain(DATE, stored(Kind.DATE)),
-    "timestamp": _plain(TIMESTAMP, stored(Kind.TIMESTAMP)),
-    "timestamptz": _plain(TIMESTAMPTZ, stored(Kind.INSTANT, "({} AT TIME ZONE 'UTC')")),
+    "float4": _plain(FLOAT4, stored(ValueKind.DOUBLE, "{}::float8", SINGLE)),
+    "float8": _plain(FLOAT8, stored(ValueKind.DOUBLE)),
+    "text": _plain(TEXT, stored(ValueKind.TEXT)),
+    "varchar": _plain(VARCHAR, stored(ValueKind.TEXT, "{}::text")),
+    "bpchar": _plain(TEXT, stored(ValueKind.TEXT, "{}::text")),
+    "enum": _plain(
+        TEXT, stored(ValueKind.TEXT, "textin(enum_out({}))")
+    ),  # who owns a type may make a cast of it
+    "uuid": _plain(TEXT, stored(ValueKind.TEXT, "textin(uuid_out({}))")),
+    "date": _plain(DATE, stored(ValueKind.DATE)),
+    "timestamp": _plain(TIMESTAMP, stored(ValueKind.TIMESTAMP)),
+    "timestamptz": _plain(TIMESTAMPTZ, stored(ValueKind.INSTANT, "({} AT TIME ZONE 'UTC')")),
 }
 """By PostgreSQL's name, the type that is shown and how a column of it is read."""

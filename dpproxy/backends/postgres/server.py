@@ -109,7 +109,7 @@ class _Statement:
             _hang_up(self.connection)
 
 
-class Postgres:
+class PostgresServer:
     """Connections to one server; its methods may be called from any thread.
 
     Errors: ``StartupError`` where the server cannot be reached, is too old, or its role could write.

@@ -18,7 +18,7 @@ GONE = (EOFError, OSError, ValueError)
 """What a lane raises when the other end is gone, or says what it should not."""
 
 
-class Call(Protocol):
+class RemoteCall(Protocol):
     """One statement that runs, as ``remote`` knows it."""
 
     number: int
@@ -34,7 +34,7 @@ class Call(Protocol):
 
 def batches(
     lane: Channel,
-    call: Call,
+    call: RemoteCall,
     request: object,
     waiting: Callable[[], AbstractContextManager[object]],
     limit: float,
@@ -73,7 +73,7 @@ def batches(
     return outcome, value
 
 
-def _leave(lane: Channel, call: Call, give: Callable[[Channel], None]) -> None:
+def _leave(lane: Channel, call: RemoteCall, give: Callable[[Channel], None]) -> None:
     """Read what nobody takes any more, to its end."""
     try:
         with call.limited():

@@ -121,7 +121,7 @@ class Child:
                 return
 
 
-class Keeper:
+class ChildKeeper:
     """Has one process at a time: when it ends, the next one is started."""
 
     def __init__(self, path: Path, threads: int | None, memory: str | None, prepared: Path | None) -> None:

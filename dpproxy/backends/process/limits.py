@@ -15,10 +15,10 @@ class Limited(Protocol):
     """When it is due, by ``time.monotonic``."""
 
     def expire(self) -> None:
-        """Stop the statement. Does not wait. Where it changes ``until``, it calls ``Limits.wake``."""
+        """Stop the statement. Does not wait. Where it changes ``until``, it calls ``StatementLimits.wake``."""
 
 
-class Limits:
+class StatementLimits:
     """Has statements expire when they are due; its methods may be called from any thread.
 
     The thread is not woken for a statement that is due later than it wakes up anyway: statements that end in time, each

@@ -23,9 +23,9 @@ from dpproxy.backends.duckdb.enums import Enums, as_texts
 from dpproxy.backends.duckdb.source import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
 from dpproxy.backends.process.batches import GONE, batches
-from dpproxy.backends.process.child import Child, Keeper
+from dpproxy.backends.process.child import Child, ChildKeeper
 from dpproxy.backends.process.frames import Channel, unpacked
-from dpproxy.backends.process.limits import Limits
+from dpproxy.backends.process.limits import StatementLimits
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import Schema, SqlType
 from udfs.privacy import Exact
@@ -48,7 +48,7 @@ class _Call:
     number: int
     until: float
     """When it is interrupted, then when its process is killed."""
-    limits: Limits
+    limits: StatementLimits
     interrupted: bool = False
     expired: bool = False
 
@@ -90,8 +90,8 @@ class Remote:
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._running: dict[str, _Call] = {}
-        self._keeper = Keeper(path.absolute(), threads, memory, prepared)
-        self._limits = Limits()
+        self._keeper = ChildKeeper(path.absolute(), threads, memory, prepared)
+        self._limits = StatementLimits()
         self._since = 0
         """The epoch that began with the data at hand: no plan of an earlier one is run."""
         self._tables: Schema | None = None

@@ -8,10 +8,10 @@ from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
 
-from dpproxy.values.pgtypes import Check, Column, ForeignKey, Schema, SqlType, UniqueKey, View
+from dpproxy.values.pgtypes import CheckConstraint, Column, ForeignKey, Schema, SqlType, UniqueKey, View
 
 RECORDS: dict[str, type] = {
-    kind.__name__: kind for kind in (SqlType, Column, UniqueKey, ForeignKey, Check, View, Schema)
+    kind.__name__: kind for kind in (SqlType, Column, UniqueKey, ForeignKey, CheckConstraint, View, Schema)
 }
 """Frozen records of public facts; their sequences are tuples."""
 

@@ -23,7 +23,7 @@ from dpproxy.values.pgtypes import (
 )
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What a value is, as far as operations differ by it."""
 
     NULL = auto()
@@ -45,14 +45,14 @@ class Kind(Enum):
     """A length of time: of months, days or microseconds."""
 
 
-def kind_of(kind: SqlType) -> Kind:
+def kind_of(kind: SqlType) -> ValueKind:
     """The kind of a column's values. Raises ``Unsupported``."""
     if kind.oid in INTEGERS:
-        return Kind.WHOLE
+        return ValueKind.WHOLE
     if kind.oid in TEXTS:
-        return Kind.TEXT
+        return ValueKind.TEXT
     if kind.oid == NUMERIC.oid:
-        return Kind.DECIMAL if kind.scale else Kind.HUGE
+        return ValueKind.DECIMAL if kind.scale else ValueKind.HUGE
     found = _KINDS.get(kind.oid)
     if found is None:
         raise unanswered(f"a column of type {kind.name}")
@@ -60,12 +60,12 @@ def kind_of(kind: SqlType) -> Kind:
 
 
 _KINDS = {
-    BOOL.oid: Kind.TRUTH,
-    FLOAT4.oid: Kind.SINGLE,
-    FLOAT8.oid: Kind.DOUBLE,
-    DATE.oid: Kind.DATE,
-    TIMESTAMP.oid: Kind.TIMESTAMP,
-    TIMESTAMPTZ.oid: Kind.INSTANT,
+    BOOL.oid: ValueKind.TRUTH,
+    FLOAT4.oid: ValueKind.SINGLE,
+    FLOAT8.oid: ValueKind.DOUBLE,
+    DATE.oid: ValueKind.DATE,
+    TIMESTAMP.oid: ValueKind.TIMESTAMP,
+    TIMESTAMPTZ.oid: ValueKind.INSTANT,
 }
 
 
@@ -104,7 +104,7 @@ class Value:
     """An expression in the other engine's text, complete in itself (in parentheses where it needs them)."""
 
     sql: str
-    kind: Kind
+    kind: ValueKind
     reach: Reach = ANYTHING
     """Of a DOUBLE."""
     scale: int = 0
@@ -125,7 +125,7 @@ class Value:
         return replace(self, sql=self.wrap.format(name))
 
 
-def stored(kind: Kind, wrap: str = "{}", reach: "Reach | None" = None, scale: int = 0) -> Value:
+def stored(kind: ValueKind, wrap: str = "{}", reach: "Reach | None" = None, scale: int = 0) -> Value:
     """A column of a table, which ``wrap`` reads: ``{}`` stands for it."""
     return Value("", kind, ANYTHING if reach is None else reach, scale, wrap)
 
@@ -191,13 +191,13 @@ class Dialect:
         return replace(common(values), sql=sql, wrap="{}", constant=None)
 
 
-_NUMBERS = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL, Kind.SINGLE, Kind.DOUBLE)
+_NUMBERS = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.DECIMAL, ValueKind.SINGLE, ValueKind.DOUBLE)
 _DIGITS = re.compile(r"^DECIMAL\(\d+, ?\d+\)$")
 
 
 def common(values: Sequence[Value]) -> Value:
     """What one of several values is: NULL takes the kind of the others, numbers the widest."""
-    known = [v for v in values if v.kind is not Kind.NULL]
+    known = [v for v in values if v.kind is not ValueKind.NULL]
     if not known:
         return values[0]
     kinds = {v.kind for v in known}

@@ -11,21 +11,21 @@ from typing import Protocol
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.servers.dialect import Dialect, Value
-from dpproxy.backends.servers.printer import Statement, Tables, statement
+from dpproxy.backends.servers.printer import PrintedQuery, Tables, statement
 
 NO_SECRET = "0" * 64
 """Stands for the truncation secret where no row is read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Build:
+class TableBuild:
     """A prepared table in the engine's text. ``draft`` gives its columns, and takes no parameter."""
 
-    query: Statement
+    query: PrintedQuery
     draft: str
 
 
-class Keeper(Protocol):
+class PreparedStore(Protocol):
     """Where an engine keeps prepared tables. Its errors are those of ``failures``."""
 
     def place(self, name: str) -> str:
@@ -34,7 +34,7 @@ class Keeper(Protocol):
     def names(self) -> set[str]:
         """Those that are there."""
 
-    def build(self, name: str, build: Build, session: str, cancelled: Callable[[], bool]) -> None:
+    def build(self, name: str, build: TableBuild, session: str, cancelled: Callable[[], bool]) -> None:
         """Have one there: the whole of it or nothing. One that is there stays as it is."""
 
     def drop(self, name: str, session: str) -> None:
@@ -44,11 +44,11 @@ class Keeper(Protocol):
 class Kept:
     """The prepared tables of one data source, by the names that plans have for them."""
 
-    def __init__(self, keeper: Keeper, dialect: Dialect, tables: Tables) -> None:
+    def __init__(self, keeper: PreparedStore, dialect: Dialect, tables: Tables) -> None:
         self._keeper = keeper
         self._data = tables
         self._dialect = dialect
-        self._builds: dict[str, Build] = {}
+        self._builds: dict[str, TableBuild] = {}
         self.dialect = replace(dialect, table=self._place)
         self.drafts = replace(dialect, table=self._draft)
         """The dialect of checks: a prepared table is its query."""
@@ -62,18 +62,18 @@ class Kept:
         tables = {t.name for t in query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)}
         return sorted(tables & self._builds.keys())
 
-    def know(self, name: str, query: nodes.Query) -> Build:
+    def know(self, name: str, query: nodes.Query) -> TableBuild:
         """A table that statements may read. Raises ``Unsupported`` where the engine cannot compute it alike."""
         found = self._builds.get(name)
         if found is None:
             draft = query.transform(
                 lambda n: nodes.Text(NO_SECRET) if isinstance(n, nodes.Parameter) else None
             )
-            found = Build(self._printed(query), self._printed(draft).sql)
+            found = TableBuild(self._printed(query), self._printed(draft).sql)
             self._builds[name] = found
         return found
 
-    def _printed(self, query: nodes.Node) -> Statement:
+    def _printed(self, query: nodes.Node) -> PrintedQuery:
         return statement(query, self._dialect, self._data)
 
     def know_all(self, tables: Sequence[PreparedTable]) -> None:

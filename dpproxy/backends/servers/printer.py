@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Final
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Dialect, Kind, Value, unanswered
+from dpproxy.backends.servers.dialect import Dialect, Value, ValueKind, unanswered
 
 LONGEST_NAME = 63
 """Bytes of a name: some engines cut longer ones, and two could become one."""
@@ -29,7 +29,7 @@ Each is made by ``dialect.stored``: its kind, and how it is read.
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class OutputColumn:
     """One column that a query shows: its own spelling, and how it is read from outside."""
 
     name: str
@@ -37,11 +37,11 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PrintedQuery:
     """A query in the other engine's text, and its columns, which are read by their names from outside."""
 
     sql: str
-    columns: tuple[Item, ...]
+    columns: tuple[OutputColumn, ...]
     parameters: tuple[str, ...] = ()
     """The parameters' numbers in our nodes, in the order of theirs: 1, 2, ... without a gap."""
     tables: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ class _Scope:
     outer: "_Scope | None" = None
 
 
-def statement(query: nodes.Node, dialect: Dialect, tables: Tables) -> Statement:
+def statement(query: nodes.Node, dialect: Dialect, tables: Tables) -> PrintedQuery:
     """One statement of ours for another engine.
 
     Errors: ``Unsupported`` (0A000) for a construct that the dialect does not list, and for a table it does not have.
@@ -95,17 +95,17 @@ class _Printer:
         }
         self._special: Mapping[type[nodes.Expr], Callable[[Any, _Scope], Value]] = {
             nodes.Paren: lambda node, scope: self._value(node.value, scope),
-            nodes.Column: self._column,
+            nodes.ColumnRef: self._column,
             nodes.Parameter: self._parameter,
             nodes.InQuery: self._in_query,
             nodes.Exists: lambda node, scope: Value(
-                f"EXISTS ({self.query(node.query, scope).sql})", Kind.TRUTH
+                f"EXISTS ({self.query(node.query, scope).sql})", ValueKind.TRUTH
             ),
         }
 
     # --- queries ----------------------------------------------------------------------------------
 
-    def query(self, node: nodes.Node, outer: _Scope | None) -> Statement:
+    def query(self, node: nodes.Node, outer: _Scope | None) -> PrintedQuery:
         match node:
             case nodes.Select():
                 made = self._select(node, outer)
@@ -116,18 +116,20 @@ class _Printer:
         self._check_size(made.sql)
         return made
 
-    def _union(self, node: nodes.Combined, outer: _Scope | None) -> Statement:
+    def _union(self, node: nodes.Combined, outer: _Scope | None) -> PrintedQuery:
         if node.operator != "UNION ALL" or node.order or node.limit or node.offset:
             raise unanswered("a union of this form")
         left, right = self.query(node.left, outer), self.query(node.right, outer)
         if len(left.columns) != len(right.columns):
             raise unanswered("a union of different columns")
         pairs = zip(left.columns, right.columns, strict=True)
-        columns = tuple(Item(a.name, self._dialect.merged([a.value, b.value], a.value.sql)) for a, b in pairs)
+        columns = tuple(
+            OutputColumn(a.name, self._dialect.merged([a.value, b.value], a.value.sql)) for a, b in pairs
+        )
         sql = f"SELECT * FROM ({left.sql}) AS a UNION ALL SELECT * FROM ({right.sql}) AS b"  # noqa: S608 - our own
-        return Statement(sql, columns)
+        return PrintedQuery(sql, columns)
 
-    def _select(self, node: nodes.Select, outer: _Scope | None) -> Statement:
+    def _select(self, node: nodes.Select, outer: _Scope | None) -> PrintedQuery:
         if node.having is not None or node.offset is not None:
             raise unanswered("this clause of a query")
         if node.distinct_on:
@@ -150,20 +152,22 @@ class _Printer:
         names = ", ".join(self._name(item.name) for item in items)
         return self._made(f"SELECT {names} FROM ({inner}) AS qualified WHERE {place} <= {most}", items)  # noqa: S608 - our own
 
-    def _made(self, sql: str, items: Sequence[Item]) -> Statement:
+    def _made(self, sql: str, items: Sequence[OutputColumn]) -> PrintedQuery:
         if len({item.name.lower() for item in items}) < len(items):
             raise unanswered("two columns of one name")
-        return Statement(sql, tuple(Item(i.name, i.value.as_column(self._name(i.name))) for i in items))
+        return PrintedQuery(
+            sql, tuple(OutputColumn(i.name, i.value.as_column(self._name(i.name))) for i in items)
+        )
 
-    def _shown(self, node: nodes.Expr, scope: _Scope) -> Iterator[Item]:
+    def _shown(self, node: nodes.Expr, scope: _Scope) -> Iterator[OutputColumn]:
         if isinstance(node, nodes.Star):
             for relation in scope.relations:
-                yield from (Item(name, self._read(relation, name)) for name in relation.columns)
+                yield from (OutputColumn(name, self._read(relation, name)) for name in relation.columns)
         elif isinstance(node, nodes.Named):
-            yield Item(node.name, self._value(node.value, scope))
+            yield OutputColumn(node.name, self._value(node.value, scope))
         else:
-            name = node.name if isinstance(node, nodes.Column) else f"column{next(self._numbers)}"
-            yield Item(name, self._value(node, scope))
+            name = node.name if isinstance(node, nodes.ColumnRef) else f"column{next(self._numbers)}"
+            yield OutputColumn(name, self._value(node, scope))
 
     def _from(self, node: nodes.Select, scope: _Scope) -> str:
         if node.source is None:
@@ -236,7 +240,7 @@ class _Printer:
             raise unanswered("this clause of a query")
         return self._value(node, scope).sql
 
-    def _ended(self, made: Statement, order: Sequence[nodes.Ordered], limit: str) -> Statement:
+    def _ended(self, made: PrintedQuery, order: Sequence[nodes.Ordered], limit: str) -> PrintedQuery:
         """The rows in an order of the columns that are shown, which are told by their place, and the first of them."""
         if not order:
             return replace(made, sql=made.sql + limit)
@@ -294,16 +298,16 @@ class _Printer:
     def _in_query(self, node: nodes.InQuery, scope: _Scope) -> Value:
         inner = self.query(node.query, scope)
         held = f"{self._value(node.value, scope).sql} IN ({inner.sql})"
-        return Value(self._dialect.grouped(held), Kind.TRUTH)
+        return Value(self._dialect.grouped(held), ValueKind.TRUTH)
 
     def _parameter(self, node: nodes.Parameter, _: _Scope) -> Value:
         """The secret, or a released value inside a cast."""
         number = str(node.number)
         if number not in self.parameters:
             self.parameters.append(number)
-        return Value(f"${self.parameters.index(number) + 1}", Kind.TEXT)
+        return Value(f"${self.parameters.index(number) + 1}", ValueKind.TEXT)
 
-    def _column(self, node: nodes.Column, scope: _Scope | None) -> Value:
+    def _column(self, node: nodes.ColumnRef, scope: _Scope | None) -> Value:
         """The nearest meaning of a name, as the engine of ours finds it: without regard to case."""
         wanted, table = node.name.lower(), node.table.lower() if node.table else None
         while scope is not None:
@@ -339,14 +343,14 @@ def _places(place: nodes.Expr, columns: Sequence[Value]) -> Sequence[Value]:
     match place:
         case nodes.Number(text) if text.isdigit() and 0 < int(text) <= len(columns):
             return [columns[int(text) - 1]]
-        case nodes.Column(nodes.Bare("ALL"), None):
+        case nodes.ColumnRef(nodes.Bare("ALL"), None):
             return columns
         case _:
             raise unanswered("an order by anything but a column's place")
 
 
 def _has_no_null(values: Sequence[Value]) -> bool:
-    return all(value.kind is not Kind.NULL for value in values)
+    return all(value.kind is not ValueKind.NULL for value in values)
 
 
 def _limit(node: nodes.Select) -> str:

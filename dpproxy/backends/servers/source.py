@@ -23,8 +23,8 @@ from dpproxy.backends.duckdb.source import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OP
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, TableGone, failure
 from dpproxy.backends.servers.dialect import Dialect, Value, unanswered
-from dpproxy.backends.servers.prepared import Keeper, Kept
-from dpproxy.backends.servers.printer import Statement, statement
+from dpproxy.backends.servers.prepared import Kept, PreparedStore
+from dpproxy.backends.servers.printer import PrintedQuery, statement
 from dpproxy.backends.servers.types import rows_of, types_of
 from dpproxy.backends.source import Source
 from dpproxy.values.errors import Refusal, Unsupported
@@ -61,7 +61,7 @@ class Order:
     cancelled: Callable[[], bool] = lambda: False
 
 
-class Server(Protocol):
+class RemoteServer(Protocol):
     """What another engine is asked. Its errors are those of ``failures``: none says a word of the engine's."""
 
     dialect: Dialect
@@ -95,12 +95,14 @@ class Server(Protocol):
 class Pushed:
     """One data source behind a server; ``backends.duckdb.source`` says what each method does."""
 
-    def __init__(self, server: Server, local: Source, state: Path, keeper: Keeper | None = None) -> None:
+    def __init__(
+        self, server: RemoteServer, local: Source, state: Path, keeper: PreparedStore | None = None
+    ) -> None:
         self._server = server
         self._kept = None if keeper is None else Kept(keeper, server.dialect, server.tables)
         self._local = local
         self._state = state
-        self._texts = Recent[tuple[Statement, Statement]](KNOWN)
+        self._texts = Recent[tuple[PrintedQuery, PrintedQuery]](KNOWN)
         self._numbers = count()
         self._changes = 0
         self._facts: dict[str, tuple[str, pa.Table]] = {}
@@ -265,7 +267,7 @@ class Pushed:
 
     # --- public tables that change ----------------------------------------------------------------
 
-    def _facts_of(self, query: Statement, epoch: int) -> tuple[tuple[str, pa.Table], ...]:
+    def _facts_of(self, query: PrintedQuery, epoch: int) -> tuple[tuple[str, pa.Table], ...]:
         """The digests of the public tables that a statement reads, as they were when it was planned.
 
         Of an epoch that is over nobody knows them any more. Raises ``FactsChanged``.
@@ -275,7 +277,7 @@ class Pushed:
                 raise failure("changed")
             return tuple(self._facts[name] for name in sorted(query.tables & self._facts.keys()))
 
-    def _fact(self, query: Statement, session: str) -> pa.Table:
+    def _fact(self, query: PrintedQuery, session: str) -> pa.Table:
         """What a plan shall rest on, of one snapshot with the digests of the tables it is about."""
         for _ in range(ATTEMPTS):
             epoch = self.epoch
@@ -294,7 +296,7 @@ class Pushed:
 
     def _digest(self, name: str) -> nodes.Query:
         """A statement whose result changes with any row of a table."""
-        columns = [nodes.Column(column) for column in self._server.tables("", name) or ()]
+        columns = [nodes.ColumnRef(column) for column in self._server.tables("", name) or ()]
         row = nodes.Call("hash", (nodes.Text("0" * 16), *columns))
         counted = nodes.Named(nodes.Call("count", (nodes.Star(),)), "n")
         return nodes.Select((counted, nodes.Named(nodes.Call("sum", (row,)), "h")), nodes.Table(name))
@@ -315,24 +317,24 @@ class Pushed:
         tables = [table.path[:1] == (PREPARED,) for table in query.find_all(nodes.Table)]
         return bool(tables) and all(tables)
 
-    def _answered_there(self, query: nodes.Query) -> Statement | None:
+    def _answered_there(self, query: nodes.Query) -> PrintedQuery | None:
         """A statement for the server, None where the local engine answers it. Raises ``Unsupported``."""
         known = self._texts.get(printing.text(query))
         if known is not None:
             return known[0]
         return None if self._is_local(query) else self._pushed(query)
 
-    def _pushed(self, query: nodes.Query) -> Statement:
+    def _pushed(self, query: nodes.Query) -> PrintedQuery:
         """The statement for the server, which was asked whether it takes it. Raises ``Unsupported``."""
         known = self._printed(query)
         self._ask(known[1])
         self._texts.put(printing.text(query), known)
         return known[0]
 
-    def _ask(self, checked: Statement) -> None:
+    def _ask(self, checked: PrintedQuery) -> None:
         self._server.check(checked.sql, len(checked.parameters), checked.tables)
 
-    def _printed(self, query: nodes.Query) -> tuple[Statement, Statement]:
+    def _printed(self, query: nodes.Query) -> tuple[PrintedQuery, PrintedQuery]:
         """The statement that runs, and the one that is checked: it reads no prepared table, which may not be there."""
         if self._kept is None:
             found = statement(query, self._server.dialect, self._server.tables)
@@ -340,7 +342,7 @@ class Pushed:
         found = statement(query, self._kept.dialect, self._kept.tables)
         return found, statement(query, self._kept.drafts, self._kept.tables)
 
-    def _public(self, query: nodes.Query) -> Statement | None:
+    def _public(self, query: nodes.Query) -> PrintedQuery | None:
         """The same of a statement over public tables; None where copies of them answer it."""
         try:
             return self._answered_there(query)
@@ -348,7 +350,7 @@ class Pushed:
             return None
 
     def _asked(
-        self, query: Statement, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
+        self, query: PrintedQuery, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
     ) -> Generator[pa.Table]:
         types = types_of(query.columns)
         order = Order(
@@ -357,7 +359,7 @@ class Pushed:
         return self._server.batches(order)
 
     def _whole(
-        self, query: Statement, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
+        self, query: PrintedQuery, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
     ) -> pa.Table:
         return pa.concat_tables([types_of(query.columns).empty_table(), *self._asked(query, session, facts)])
 

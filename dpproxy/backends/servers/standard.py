@@ -7,14 +7,14 @@ from functools import cache
 import duckdb
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Construct, Kind, Rule, Value, unanswered
+from dpproxy.backends.servers.dialect import Construct, Rule, Value, ValueKind, unanswered
 
-EXACT = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL)
-NUMBERS = (*EXACT, Kind.DOUBLE, Kind.NULL)
-WHOLES = (Kind.WHOLE, Kind.HUGE, Kind.NULL)
-DOUBLES = (Kind.DOUBLE, Kind.NULL)
-TEXTS = (Kind.TEXT,)
-MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
+EXACT = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.DECIMAL)
+NUMBERS = (*EXACT, ValueKind.DOUBLE, ValueKind.NULL)
+WHOLES = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL)
+DOUBLES = (ValueKind.DOUBLE, ValueKind.NULL)
+TEXTS = (ValueKind.TEXT,)
+MOMENTS = (ValueKind.DATE, ValueKind.TIMESTAMP)
 _SAME = "the same in all engines: total, NULL of NULL"
 _LOGIC = "three-valued in all engines"
 
@@ -23,7 +23,7 @@ def constructs(grouped: Callable[[str], str] = "({})".format) -> Mapping[type[no
     """The rows of them in an engine's table; ``grouped`` makes an operand."""
     return {
         nodes.Truth: Construct(lambda node, _: _truth("TRUE" if node.value else "FALSE"), _SAME),
-        nodes.Null: Construct(lambda *_: Value("NULL", Kind.NULL), _SAME),
+        nodes.Null: Construct(lambda *_: Value("NULL", ValueKind.NULL), _SAME),
         nodes.And: Construct(lambda _, parts: _truth(grouped(_joined(parts, " AND "))), _LOGIC),
         nodes.Or: Construct(lambda _, parts: _truth(grouped(_joined(parts, " OR "))), _LOGIC),
         nodes.Not: Construct(lambda _, parts: _truth(grouped(f"NOT {parts[0].sql}")), _LOGIC),
@@ -32,7 +32,7 @@ def constructs(grouped: Callable[[str], str] = "({})".format) -> Mapping[type[no
 
 
 def _truth(sql: str) -> Value:
-    return Value(sql, Kind.TRUTH)
+    return Value(sql, ValueKind.TRUTH)
 
 
 def _joined(parts: Sequence[Value], word: str) -> str:
@@ -46,13 +46,13 @@ EVERY: Mapping[str, Construct] = {
 """The rows of aggregates."""
 
 
-def of(rule: Callable[..., Value], *kinds: Sequence[Kind]) -> Rule:
+def of(rule: Callable[..., Value], *kinds: Sequence[ValueKind]) -> Rule:
     """A rule over operands of these kinds; where NULL is one of them, NULL of NULL."""
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         if len(parts) != len(kinds) or any(p.kind not in k for p, k in zip(parts, kinds, strict=True)):
             raise unanswered("an operation of these types")
-        return next((p for p in parts if p.kind is Kind.NULL), None) or rule(*parts)
+        return next((p for p in parts if p.kind is ValueKind.NULL), None) or rule(*parts)
 
     return apply
 
@@ -83,12 +83,12 @@ def scale_of(node: nodes.Cast) -> int:
 def is_ours(node: nodes.Cast, value: Value) -> bool:
     """A text that no row has: a constant, or a parameter."""
     is_known = value.constant is not None or isinstance(bare(node.value), nodes.Parameter)
-    return value.kind is Kind.TEXT and is_known
+    return value.kind is ValueKind.TEXT and is_known
 
 
 def utc_text(node: nodes.Cast, value: Value) -> str:
     """A literal of ours with its offset as the text of UTC, in quotes; NULL of NULL."""
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return "NULL"
     literal = bare(node.value)
     if not isinstance(literal, nodes.Text):
@@ -101,7 +101,7 @@ def utc_text(node: nodes.Cast, value: Value) -> str:
 
 def in_utc(engine: str) -> Rule:
     """``timezone('UTC', x)``: a moment as the timestamp that it is held as, or back."""
-    other = {Kind.INSTANT: Kind.TIMESTAMP, Kind.TIMESTAMP: Kind.INSTANT}
+    other = {ValueKind.INSTANT: ValueKind.TIMESTAMP, ValueKind.TIMESTAMP: ValueKind.INSTANT}
 
     def apply(zone: Value, value: Value) -> Value:
         if zone.constant != "UTC":
@@ -113,7 +113,7 @@ def in_utc(engine: str) -> Rule:
 
 def check_comparable(parts: Sequence[Value], engine: str) -> None:
     """Refuse values that an engine would convert before it compares them, or would not compare."""
-    kinds = {p.kind for p in parts} - {Kind.NULL}
+    kinds = {p.kind for p in parts} - {ValueKind.NULL}
     if len(kinds) > 1 and not kinds <= set(EXACT):
         raise unanswered("a comparison of two types", engine)
 
@@ -124,7 +124,7 @@ def counted(same: Callable[[Value], str], engine: str) -> Rule:
     def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
         if len(parts) > 1:
             raise unanswered("count of several", engine)
-        return Value(f"count({_distinct(node)}{same(parts[0]) if parts else '*'})", Kind.WHOLE)
+        return Value(f"count({_distinct(node)}{same(parts[0]) if parts else '*'})", ValueKind.WHOLE)
 
     return apply
 
@@ -134,9 +134,9 @@ def summed(wide: Callable[[Value], str], total: str, engine: str) -> Rule:
 
     def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
         [a] = parts
-        if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
+        if a.kind not in (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL):
             raise unanswered("sum of this type", engine)
-        return Value(f"sum({_distinct(node)}{wide(a)})::{total}", Kind.HUGE)
+        return Value(f"sum({_distinct(node)}{wide(a)})::{total}", ValueKind.HUGE)
 
     return apply
 

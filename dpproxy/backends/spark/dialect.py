@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Construct, Dialect, Kind
+from dpproxy.backends.servers.dialect import Construct, Dialect, ValueKind
 from dpproxy.backends.servers.standard import (
     EVERY,
     MOMENTS,
@@ -89,28 +89,29 @@ FUNCTIONS: Mapping[str, Construct] = {
     "trim": Construct(of(functions.trim("BOTH"), TEXTS, TEXTS), _TRIMMED),
     "ltrim": Construct(of(functions.trim("LEADING"), TEXTS, TEXTS), _TRIMMED),
     "rtrim": Construct(of(functions.trim("TRAILING"), TEXTS, TEXTS), _TRIMMED),
-    "length": Construct(functions.texts("char_length({})::BIGINT", Kind.WHOLE), _CHARACTERS),
+    "length": Construct(functions.texts("char_length({})::BIGINT", ValueKind.WHOLE), _CHARACTERS),
     "substring": Construct(functions.texts("`substring`({all})", further=2), _CHARACTERS),
     "left": Construct(functions.texts("left({all})", further=1), _CHARACTERS),
     "right": Construct(functions.texts("right({all})", further=1), _CHARACTERS),
-    "strpos": Construct(functions.texts("instr({all})::BIGINT", Kind.WHOLE), _CHARACTERS),
-    "starts_with": Construct(functions.texts("startswith({all})", Kind.TRUTH), _SAME),
+    "strpos": Construct(functions.texts("instr({all})::BIGINT", ValueKind.WHOLE), _CHARACTERS),
+    "starts_with": Construct(functions.texts("startswith({all})", ValueKind.TRUTH), _SAME),
     "replace": Construct(functions.texts("replace({all})"), "an empty part changes nothing in both engines"),
     "concat": Construct(functions.texts("concat_ws('', {all})"), "NULLs are left out in both engines"),
     "date_part": Construct(of(functions.date_part, TEXTS, MOMENTS), _CALENDAR),
     "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
-    "epoch_us": Construct(of(functions.epoch, (*MOMENTS, Kind.INSTANT)), f"exact; {_UTC}"),
-    "make_timestamp": Construct(of(functions.make_timestamp, (Kind.WHOLE,)), f"exact; {_UTC}"),
+    "epoch_us": Construct(of(functions.epoch, (*MOMENTS, ValueKind.INSTANT)), f"exact; {_UTC}"),
+    "make_timestamp": Construct(of(functions.make_timestamp, (ValueKind.WHOLE,)), f"exact; {_UTC}"),
     "timezone": Construct(in_utc(ENGINE), "moments are held in UTC"),
     "to_months": Construct(
-        of(functions.span("make_interval(0, {})", constant=True), (Kind.WHOLE,)),
+        of(functions.span("make_interval(0, {})", constant=True), (ValueKind.WHOLE,)),
         "the last day of a shorter month in both",
     ),
     "to_days": Construct(
-        of(functions.span("make_dt_interval({}::INT)", constant=False), (Kind.WHOLE,)), "whole days in both"
+        of(functions.span("make_dt_interval({}::INT)", constant=False), (ValueKind.WHOLE,)),
+        "whole days in both",
     ),
     "to_microseconds": Construct(
-        of(functions.span("INTERVAL '{}' MICROSECOND", constant=True), (Kind.WHOLE,)),
+        of(functions.span("INTERVAL '{}' MICROSECOND", constant=True), (ValueKind.WHOLE,)),
         "exact in both engines",
     ),
 }
@@ -122,14 +123,14 @@ CASTS: Mapping[str, Construct] = {
     "INT128": Construct(numbers.to_huge, "38 digits: the planner's limit is one less"),
     "DOUBLE": Construct(numbers.to_double, "the nearest DOUBLE in both engines"),
     "DECIMAL": Construct(numbers.to_decimal, "widened only"),
-    "TIMESTAMP": Construct(numbers.to(Kind.TIMESTAMP, Kind.DATE), "of a day, its midnight"),
+    "TIMESTAMP": Construct(numbers.to(ValueKind.TIMESTAMP, ValueKind.DATE), "of a day, its midnight"),
     "TIMESTAMPTZ": Construct(numbers.to_instant, "a literal of ours, in UTC"),
-    "DATE": Construct(numbers.to(Kind.DATE, Kind.TIMESTAMP), "the day of a moment"),
+    "DATE": Construct(numbers.to(ValueKind.DATE, ValueKind.TIMESTAMP), "the day of a moment"),
     "TEXT": Construct(
-        numbers.to(Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH),
+        numbers.to(ValueKind.TEXT, ValueKind.WHOLE, ValueKind.HUGE, ValueKind.TRUTH),
         "of NULL, a whole number or a truth value: written alike",
     ),
-    "BOOLEAN": Construct(numbers.to(Kind.TRUTH), "of NULL"),
+    "BOOLEAN": Construct(numbers.to(ValueKind.TRUTH), "of NULL"),
 }
 
 

@@ -3,21 +3,21 @@
 from collections.abc import Callable, Sequence
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Rule, Value
+from dpproxy.backends.servers.dialect import Rule, Value, ValueKind
 from dpproxy.backends.spark.texts import folded, literal
 from dpproxy.backends.spark.values import cast, grouped, no, one_form
 
 # --- texts and dates ------------------------------------------------------------------------------
 
 
-def texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0) -> Rule:
+def texts(template: str, kind: ValueKind = ValueKind.TEXT, *, further: int = 0) -> Rule:
     """A function of texts; the last ``further`` arguments are places, from 0 on."""
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         split = len(parts) - further
-        if any(p.kind is not Kind.TEXT for p in parts[:split]):
+        if any(p.kind is not ValueKind.TEXT for p in parts[:split]):
             raise no("a function of this type")
-        places = [int(p.constant or -1) for p in parts[split:] if p.kind is Kind.WHOLE]
+        places = [int(p.constant or -1) for p in parts[split:] if p.kind is ValueKind.WHOLE]
         if len(places) < len(parts) - split or any(place < 0 for place in places):
             raise no("a function of texts without constant places")
         held = [*(p.sql for p in parts[:split]), *map(str, places)]
@@ -28,7 +28,7 @@ def texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0) -> Rule:
 
 def trim(side: str) -> Callable[[Value, Value], Value]:
     """TRIM of characters, at either end or both."""
-    return lambda value, characters: Value(f"trim({side} {characters.sql} FROM {value.sql})", Kind.TEXT)
+    return lambda value, characters: Value(f"trim({side} {characters.sql} FROM {value.sql})", ValueKind.TEXT)
 
 
 def like(word: str, *, fold: bool) -> Callable[[Value, Value], Value]:
@@ -40,14 +40,14 @@ def like(word: str, *, fold: bool) -> Callable[[Value, Value], Value]:
         held, of = value.sql, literal(pattern.constant.replace("\\", "\\\\"))
         if fold:
             held, of = folded(held, "lower"), folded(of, "lower")
-        return Value(grouped(f"{held} {word} {of}"), Kind.TRUTH)
+        return Value(grouped(f"{held} {word} {of}"), ValueKind.TRUTH)
 
     return apply
 
 
 def folded_of(name: str) -> Callable[[Value], Value]:
     """LOWER and UPPER."""
-    return lambda a: Value(folded(a.sql, name), Kind.TEXT)
+    return lambda a: Value(folded(a.sql, name), ValueKind.TEXT)
 
 
 _FIELDS = {
@@ -69,7 +69,7 @@ def date_part(field: Value, value: Value) -> Value:
     template = _FIELDS.get(field.constant or "")
     if template is None:
         raise no("this field of a date")
-    return Value(cast(template.format(value.sql), Kind.WHOLE), Kind.WHOLE)
+    return Value(cast(template.format(value.sql), ValueKind.WHOLE), ValueKind.WHOLE)
 
 
 _DAYS = {
@@ -86,19 +86,19 @@ def date_trunc(unit: Value, value: Value) -> Value:
     name = (unit.constant or "").lower()
     if name not in _DAYS and name not in _TIMES:
         raise no("this unit of date_trunc")
-    day, moment = cast(value.sql, Kind.DATE), cast(value.sql, Kind.TIMESTAMP)
+    day, moment = cast(value.sql, ValueKind.DATE), cast(value.sql, ValueKind.TIMESTAMP)
     cut = _DAYS[name].format(day) if name in _DAYS else f"date_trunc('{name}', {moment})"
-    return Value(cast(cut, Kind.TIMESTAMP), Kind.TIMESTAMP)
+    return Value(cast(cut, ValueKind.TIMESTAMP), ValueKind.TIMESTAMP)
 
 
 def epoch(a: Value) -> Value:
     """Microseconds since 1970."""
-    return Value(f"unix_micros({cast(a.sql, Kind.TIMESTAMP)}::TIMESTAMP)", Kind.WHOLE)
+    return Value(f"unix_micros({cast(a.sql, ValueKind.TIMESTAMP)}::TIMESTAMP)", ValueKind.WHOLE)
 
 
 def make_timestamp(a: Value) -> Value:
     """The timestamp so many microseconds after 1970."""
-    return Value(cast(f"timestamp_micros({a.sql})", Kind.TIMESTAMP), Kind.TIMESTAMP)
+    return Value(cast(f"timestamp_micros({a.sql})", ValueKind.TIMESTAMP), ValueKind.TIMESTAMP)
 
 
 def span(template: str, *, constant: bool) -> Callable[[Value], Value]:
@@ -107,11 +107,11 @@ def span(template: str, *, constant: bool) -> Callable[[Value], Value]:
     def apply(a: Value) -> Value:
         if constant and a.constant is None:
             raise no("a length of time of this type")
-        return Value(template.format(a.constant if constant else a.sql), Kind.SPAN)
+        return Value(template.format(a.constant if constant else a.sql), ValueKind.SPAN)
 
     return apply
 
 
 def hash_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """Not DuckDB's: which rows of a unit are kept is as random, and as fixed, but another choice."""
-    return Value(f"xxhash64({', '.join(one_form(p) for p in parts)})", Kind.WHOLE)
+    return Value(f"xxhash64({', '.join(one_form(p) for p in parts)})", ValueKind.WHOLE)

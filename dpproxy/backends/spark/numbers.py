@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Rule, Value, common
+from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common
 from dpproxy.backends.servers.standard import (
     DOUBLES,
     EXACT,
@@ -39,35 +39,39 @@ def arithmetic(sign: str) -> Rule:
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         kinds = {a.kind, b.kind}
-        if Kind.NULL in kinds:
-            return Value("NULL", Kind.NULL)
-        if kinds == {Kind.DOUBLE}:
-            return Value(grouped(f"{a.sql} {sign} {b.sql}"), Kind.DOUBLE)
+        if ValueKind.NULL in kinds:
+            return Value("NULL", ValueKind.NULL)
+        if kinds == {ValueKind.DOUBLE}:
+            return Value(grouped(f"{a.sql} {sign} {b.sql}"), ValueKind.DOUBLE)
         if not kinds <= set(EXACT):
             return of_time(sign, a, b)
         best = common(parts)
         scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
         if scale > MOST_DIGITS:
             raise no(f"DECIMAL arithmetic of more than {MOST_DIGITS} digits behind the point")
-        operands = [p.sql if p.kind in (best.kind, Kind.DECIMAL) else cast(p.sql, whole(p)) for p in parts]
+        operands = [
+            p.sql if p.kind in (best.kind, ValueKind.DECIMAL) else cast(p.sql, whole(p)) for p in parts
+        ]
         return Value(
-            grouped(f"{operands[0]} {sign} {operands[1]}"), Kind.DECIMAL if scale else best.kind, scale=scale
+            grouped(f"{operands[0]} {sign} {operands[1]}"),
+            ValueKind.DECIMAL if scale else best.kind,
+            scale=scale,
         )
 
     return apply
 
 
-def whole(value: Value) -> Kind:
+def whole(value: Value) -> ValueKind:
     """The type in which a whole number stands beside a longer one."""
-    return Kind.HUGE if value.constant is None or value.kind is Kind.HUGE else Kind.WHOLE
+    return ValueKind.HUGE if value.constant is None or value.kind is ValueKind.HUGE else ValueKind.WHOLE
 
 
 def of_time(sign: str, a: Value, b: Value) -> Value:
     """A difference of days, or a moment moved."""
-    if sign == "-" and a.kind is b.kind is Kind.DATE:
-        return Value(cast(f"datediff({a.sql}, {b.sql})", Kind.WHOLE), Kind.WHOLE)
-    if sign in "+-" and a.kind in MOMENTS and b.kind is Kind.SPAN:
-        return Value(grouped(f"{cast(a.sql, Kind.TIMESTAMP)} {sign} {b.sql}"), Kind.TIMESTAMP)
+    if sign == "-" and a.kind is b.kind is ValueKind.DATE:
+        return Value(cast(f"datediff({a.sql}, {b.sql})", ValueKind.WHOLE), ValueKind.WHOLE)
+    if sign in "+-" and a.kind in MOMENTS and b.kind is ValueKind.SPAN:
+        return Value(grouped(f"{cast(a.sql, ValueKind.TIMESTAMP)} {sign} {b.sql}"), ValueKind.TIMESTAMP)
     raise no("arithmetic of two types")
 
 
@@ -78,7 +82,7 @@ def negative(a: Value) -> Value:
 
 def _negated(value: Value) -> str:
     """Spark keeps 34 of the digits of a DECIMAL where it changes the sign, and all of them in a difference."""
-    is_long = value.kind is Kind.HUGE or (value.kind is Kind.DECIMAL and value.constant is None)
+    is_long = value.kind is ValueKind.HUGE or (value.kind is ValueKind.DECIMAL and value.constant is None)
     if is_long and value.scale > MOST_DIGITS:
         raise no("the sign of a DECIMAL of many digits")
     return grouped(f"0BD - {value.sql}" if is_long else f"- {value.sql}")
@@ -88,7 +92,9 @@ def quotient(node: nodes.Binary, parts: Sequence[Value]) -> Value:
     """A divisor is a constant, or is NULL where it would be 0."""
     if not never_zero(node.right):
         raise no("a division of this form")
-    return of(lambda a, b: Value(grouped(f"{a.sql} / {b.sql}"), Kind.DOUBLE), DOUBLES, DOUBLES)(node, parts)
+    return of(lambda a, b: Value(grouped(f"{a.sql} / {b.sql}"), ValueKind.DOUBLE), DOUBLES, DOUBLES)(
+        node, parts
+    )
 
 
 def never_zero(node: nodes.Expr) -> bool:
@@ -119,11 +125,13 @@ def whole_quotient(sign: str) -> Rule:
     """``//`` and ``%``: towards zero in both engines."""
 
     def quotient(a: Value, b: Value) -> Value:
-        if {a.kind, b.kind} == {Kind.WHOLE}:
-            return Value(grouped(f"{a.sql} {sign} {b.sql}"), Kind.WHOLE)
+        if {a.kind, b.kind} == {ValueKind.WHOLE}:
+            return Value(grouped(f"{a.sql} {sign} {b.sql}"), ValueKind.WHOLE)
         if sign == "div":  # a quotient of decimals is a bigint
             raise no("a division of this form")
-        return Value(grouped(f"{cast(a.sql, Kind.HUGE)} % {cast(b.sql, Kind.HUGE)}"), Kind.HUGE)
+        return Value(
+            grouped(f"{cast(a.sql, ValueKind.HUGE)} % {cast(b.sql, ValueKind.HUGE)}"), ValueKind.HUGE
+        )
 
     def apply(node: nodes.Binary, parts: Sequence[Value]) -> Value:
         if not never_zero(node.right):
@@ -135,7 +143,7 @@ def whole_quotient(sign: str) -> Rule:
 
 def of_double(template: str) -> Rule:
     """A function of one DOUBLE."""
-    return of(lambda a: Value(template.format(a.sql), Kind.DOUBLE), DOUBLES)
+    return of(lambda a: Value(template.format(a.sql), ValueKind.DOUBLE), DOUBLES)
 
 
 _TO_WHOLE = f"`when`(abs({{0}}) < {LARGEST_FRACTION!r}D, {{1}}::DOUBLE, {{0}})"
@@ -151,16 +159,16 @@ EVEN = grouped("`when`(abs({0} % 1D) = 0.5D, round({0} / 2D) * 2D, round({0}))")
 
 def absolute(a: Value) -> Value:
     """ABS."""
-    if a.kind in (Kind.HUGE, Kind.DECIMAL):
+    if a.kind in (ValueKind.HUGE, ValueKind.DECIMAL):
         return replace(a, sql=f"greatest({a.sql}, {_negated(replace(a, constant=None))})", constant=None)
     return replace(a, sql=f"abs({a.sql})", constant=None)
 
 
 def signum(a: Value) -> Value:
     """SIGN; 0 of NaN."""
-    held, zero = (f"nanvl({a.sql} + 0D, 0D)", "0D") if a.kind is Kind.DOUBLE else (a.sql, "0L")
-    signs = [cast(grouped(f"{held} {sign} {zero}"), Kind.WHOLE) for sign in "><"]
-    return Value(grouped(" - ".join(signs)), Kind.WHOLE)
+    held, zero = (f"nanvl({a.sql} + 0D, 0D)", "0D") if a.kind is ValueKind.DOUBLE else (a.sql, "0L")
+    signs = [cast(grouped(f"{held} {sign} {zero}"), ValueKind.WHOLE) for sign in "><"]
+    return Value(grouped(" - ".join(signs)), ValueKind.WHOLE)
 
 
 # --- aggregates -----------------------------------------------------------------------------------
@@ -171,10 +179,10 @@ count_of = counted(one_form, ENGINE)
 
 def _wide(value: Value) -> str:
     # A sum has ten digits more than what is summed, and 38 at most: with 28 no number of rows fills them.
-    return value.sql if value.kind is Kind.HUGE else f"{value.sql}::DECIMAL(28,0)"
+    return value.sql if value.kind is ValueKind.HUGE else f"{value.sql}::DECIMAL(28,0)"
 
 
-sum_of = summed(_wide, TYPES[Kind.HUGE], ENGINE)
+sum_of = summed(_wide, TYPES[ValueKind.HUGE], ENGINE)
 
 
 def end(name: str) -> Rule:
@@ -193,20 +201,20 @@ def end(name: str) -> Rule:
 def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A whole number of 64 bits."""
     [a] = parts
-    if a.kind is Kind.DOUBLE:
+    if a.kind is ValueKind.DOUBLE:
         if not is_rounded(node.value):
             raise no("a DOUBLE that is not rounded as a whole number")
         inside = f"`when`(abs({a.sql}) <= {LARGEST_WHOLE!r}D, {a.sql})"
-        return Value(cast(inside, Kind.WHOLE), Kind.WHOLE)
-    if a.kind not in (*EXACT, Kind.NULL):
+        return Value(cast(inside, ValueKind.WHOLE), ValueKind.WHOLE)
+    if a.kind not in (*EXACT, ValueKind.NULL):
         raise no("this cast")
-    if a.kind is Kind.WHOLE:
-        return Value(a.sql, Kind.WHOLE, constant=a.constant)
-    return Value(cast(_no_digits(a), Kind.WHOLE), Kind.WHOLE)
+    if a.kind is ValueKind.WHOLE:
+        return Value(a.sql, ValueKind.WHOLE, constant=a.constant)
+    return Value(cast(_no_digits(a), ValueKind.WHOLE), ValueKind.WHOLE)
 
 
 def _no_digits(a: Value) -> str:
-    return f"round({a.sql}, 0)" if a.kind is Kind.DECIMAL else a.sql
+    return f"round({a.sql}, 0)" if a.kind is ValueKind.DECIMAL else a.sql
 
 
 def is_rounded(node: nodes.Expr) -> bool:
@@ -228,39 +236,41 @@ def is_rounded(node: nodes.Expr) -> bool:
 def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A whole number of 38 digits."""
     [a] = parts
-    if a.kind is Kind.DOUBLE:
-        return Value(cast(to_bigint(node, parts).sql, Kind.HUGE), Kind.HUGE)
-    if a.kind not in (*EXACT, Kind.NULL):
+    if a.kind is ValueKind.DOUBLE:
+        return Value(cast(to_bigint(node, parts).sql, ValueKind.HUGE), ValueKind.HUGE)
+    if a.kind not in (*EXACT, ValueKind.NULL):
         raise no("this cast")
-    return Value(cast(_no_digits(a), Kind.HUGE), Kind.HUGE, constant=a.constant if not a.scale else None)
+    return Value(
+        cast(_no_digits(a), ValueKind.HUGE), ValueKind.HUGE, constant=a.constant if not a.scale else None
+    )
 
 
 def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A DOUBLE, of what is exactly one or the nearest to a bigint."""
     [a] = parts
     is_released = isinstance(bare(node.value), nodes.Parameter)
-    if a.kind is Kind.DOUBLE:
+    if a.kind is ValueKind.DOUBLE:
         return a
-    if not is_released and a.kind not in (Kind.WHOLE, Kind.NULL):
+    if not is_released and a.kind not in (ValueKind.WHOLE, ValueKind.NULL):
         raise no("this cast")
-    return Value(cast(a.sql, Kind.DOUBLE), Kind.DOUBLE, constant=a.constant)
+    return Value(cast(a.sql, ValueKind.DOUBLE), ValueKind.DOUBLE, constant=a.constant)
 
 
 def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A DECIMAL with as many digits behind the point, or more."""
     [a] = parts
     scale = scale_of(node)
-    if a.kind not in (*EXACT, Kind.NULL) or a.scale > scale:
+    if a.kind not in (*EXACT, ValueKind.NULL) or a.scale > scale:
         raise no("this cast")
-    return Value(f"{a.sql}::{node.type.replace(' ', '')}", Kind.DECIMAL, scale=scale)
+    return Value(f"{a.sql}::{node.type.replace(' ', '')}", ValueKind.DECIMAL, scale=scale)
 
 
-def to(kind: Kind, *others: Kind) -> Rule:
+def to(kind: ValueKind, *others: ValueKind) -> Rule:
     """Of a value of the kind or of ``others``, of NULL, and of a text of ours for a moment."""
 
     def apply(node: nodes.Cast, parts: Sequence[Value]) -> Value:
         [a] = parts
-        if a.kind not in (kind, *others, Kind.NULL) and not (others and is_ours(node, a)):
+        if a.kind not in (kind, *others, ValueKind.NULL) and not (others and is_ours(node, a)):
             raise no("this cast")
         return Value(cast(a.sql, kind), kind)
 
@@ -269,4 +279,4 @@ def to(kind: Kind, *others: Kind) -> Rule:
 
 def to_instant(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """TIMESTAMPTZ: of a text of ours, or of NULL."""
-    return Value(cast(utc_text(node, parts[0]), Kind.INSTANT), Kind.INSTANT)
+    return Value(cast(utc_text(node, parts[0]), ValueKind.INSTANT), ValueKind.INSTANT)

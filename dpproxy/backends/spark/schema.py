@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from sqlglot import exp
 
-from dpproxy.backends.servers.dialect import Kind, Value, kind_of, stored
+from dpproxy.backends.servers.dialect import Value, ValueKind, kind_of, stored
 from dpproxy.values.errors import StartupError
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -42,11 +42,15 @@ _TYPES: dict[str, SqlType] = {
     "timestamp_ntz": TIMESTAMP,
     "timestamp": TIMESTAMPTZ,
 }
-_WRAPS = {Kind.WHOLE: "{}::BIGINT", Kind.HUGE: "{}::DECIMAL(38,0)", Kind.INSTANT: "{}::TIMESTAMP_NTZ"}
+_WRAPS = {
+    ValueKind.WHOLE: "{}::BIGINT",
+    ValueKind.HUGE: "{}::DECIMAL(38,0)",
+    ValueKind.INSTANT: "{}::TIMESTAMP_NTZ",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ParquetFolder:
     """A server, the folder that it reads, and the tables there: ``folder/name.parquet`` or ``folder/name``."""
 
     name: str
@@ -57,7 +61,7 @@ class Place:
     tables: tuple[str, ...]
 
 
-def place(url: str, name: str) -> Place:
+def place(url: str, name: str) -> ParquetFolder:
     """Read the URL of a data source. Raises ``StartupError`` without a word of it."""
     address, *parameters = url.split(";")
     ours: dict[str, str] = {}
@@ -75,10 +79,10 @@ def place(url: str, name: str) -> Place:
     if len({t.lower() for t in tables}) < len(tables):
         raise StartupError(f"data.{name}.url: expected each table once, whatever the case of its letters")
     address = address if address.endswith("/") else f"{address}/"
-    return Place(name, ";".join([address, *others]), folder, tables)
+    return ParquetFolder(name, ";".join([address, *others]), folder, tables)
 
 
-def types_asked(view: str, names: Sequence[str], place: Place, table: str) -> str:
+def types_asked(view: str, names: Sequence[str], place: ParquetFolder, table: str) -> str:
     """A statement whose one row says the type of each column, and reads no row of the view.
 
     ``typeof`` tells unsigned numbers from signed ones: the schema of a server that has both does not. Raises
@@ -114,6 +118,6 @@ def readers(columns: Sequence[Column]) -> Mapping[str, Value]:
 
 def _reader(kind: SqlType) -> Value:
     held = kind_of(kind)
-    if held is Kind.SINGLE:
-        return stored(Kind.DOUBLE, "{}::DOUBLE")
-    return stored(held, _WRAPS.get(held, "{}"), scale=(kind.scale or 0) if held is Kind.DECIMAL else 0)
+    if held is ValueKind.SINGLE:
+        return stored(ValueKind.DOUBLE, "{}::DOUBLE")
+    return stored(held, _WRAPS.get(held, "{}"), scale=(kind.scale or 0) if held is ValueKind.DECIMAL else 0)

@@ -19,7 +19,7 @@ from dpproxy.backends.servers.dialect import Value, unanswered
 from dpproxy.backends.servers.source import Order
 from dpproxy.backends.spark.client import RETRIES, at_most, end, is_analysed, module, quiet
 from dpproxy.backends.spark.dialect import PROBES, dialect
-from dpproxy.backends.spark.schema import Place, columns_of, place, readers, types_asked
+from dpproxy.backends.spark.schema import ParquetFolder, columns_of, place, readers, types_asked
 from dpproxy.backends.spark.texts import ENGINE, filled
 from dpproxy.values.errors import Refusal, StartupError
 from dpproxy.values.pgtypes import Column, Schema
@@ -116,7 +116,7 @@ class Spark:
     locks = False
 
     def __init__(self, url: str, name: str, limit: float) -> None:
-        self._place: Place = place(url, name)
+        self._place: ParquetFolder = place(url, name)
         self._lock = threading.Lock()
         self._running: dict[str, _Statement] = {}
         self._numbers = count(1)
@@ -309,7 +309,7 @@ class Spark:
         return view
 
 
-def _opened(where: Place) -> _Session:
+def _opened(where: ParquetFolder) -> _Session:
     """A session with a view for each table. Raises ``StartupError`` without a word of the server's."""
     spark = None
     try:
@@ -341,7 +341,7 @@ def _opened(where: Place) -> _Session:
     return _Session(spark, tables, left_out, time.monotonic())
 
 
-def _view(spark: Any, where: Place, table: str, name: str) -> Mapping[str, str]:  # noqa: ANN401
+def _view(spark: Any, where: ParquetFolder, table: str, name: str) -> Mapping[str, str]:  # noqa: ANN401
     """Make a view of a table; the type of each column, by name."""
     try:
         frame = _read(spark, f"{where.folder}/{table}")

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Rule, Value, common, unanswered
+from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common, unanswered
 from dpproxy.backends.servers.standard import check_comparable
 from dpproxy.backends.spark.texts import ENGINE, literal
 
 TYPES = {
-    Kind.TRUTH: "BOOLEAN",
-    Kind.WHOLE: "BIGINT",
-    Kind.HUGE: "DECIMAL(38,0)",
-    Kind.DOUBLE: "DOUBLE",
-    Kind.TEXT: "STRING",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP_NTZ",
-    Kind.INSTANT: "TIMESTAMP_NTZ",
+    ValueKind.TRUTH: "BOOLEAN",
+    ValueKind.WHOLE: "BIGINT",
+    ValueKind.HUGE: "DECIMAL(38,0)",
+    ValueKind.DOUBLE: "DOUBLE",
+    ValueKind.TEXT: "STRING",
+    ValueKind.DATE: "DATE",
+    ValueKind.TIMESTAMP: "TIMESTAMP_NTZ",
+    ValueKind.INSTANT: "TIMESTAMP_NTZ",
 }
 """What values are there. A DECIMAL keeps its own digits, a FLOAT is read as a DOUBLE."""
 MOST_DIGITS = 6
@@ -45,20 +45,20 @@ def grouped(sql: str) -> str:
     return f"`when`(TRUE, {sql})"
 
 
-def cast(sql: str, kind: Kind) -> str:
+def cast(sql: str, kind: ValueKind) -> str:
     """A value in the type of its kind: what ``CAST(`` is, a parser knows at its ``AS``."""
     return f"{sql}::{TYPES[kind]}"
 
 
 def one_form(value: Value) -> str:
     """A DOUBLE with one NaN and one zero; everything else as it is."""
-    if value.kind is not Kind.DOUBLE or value.constant is not None:
+    if value.kind is not ValueKind.DOUBLE or value.constant is not None:
         return value.sql
     return f"nanvl({value.sql} + 0D, {NAN})"
 
 
 def _number(value: float) -> str:
-    return f"{value!r}D" if math.isfinite(value) else cast(literal(repr(value)), Kind.DOUBLE)
+    return f"{value!r}D" if math.isfinite(value) else cast(literal(repr(value)), ValueKind.DOUBLE)
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -66,19 +66,19 @@ def _number(value: float) -> str:
 
 def text(node: nodes.Text, _: Sequence[Value]) -> Value:
     """A text literal."""
-    return Value(literal(node.value), Kind.TEXT, constant=node.value)
+    return Value(literal(node.value), ValueKind.TEXT, constant=node.value)
 
 
 def number(node: nodes.Number, _: Sequence[Value]) -> Value:
     """A literal of a number."""
     text = node.text
     if "e" in text.lower():
-        return Value(_number(float(text)), Kind.DOUBLE, constant=text)
+        return Value(_number(float(text)), ValueKind.DOUBLE, constant=text)
     if "." in text:
-        return Value(f"{text}BD", Kind.DECIMAL, scale=len(text.partition(".")[2]), constant=text)
+        return Value(f"{text}BD", ValueKind.DECIMAL, scale=len(text.partition(".")[2]), constant=text)
     if int(text) < 2**63:
-        return Value(f"{text}L", Kind.WHOLE, constant=text)
-    return Value(cast(f"'{text}'", Kind.HUGE), Kind.HUGE, constant=text)
+        return Value(f"{text}L", ValueKind.WHOLE, constant=text)
+    return Value(cast(f"'{text}'", ValueKind.HUGE), ValueKind.HUGE, constant=text)
 
 
 # --- logic ----------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def sign(sign: str) -> Rule:
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = comparable(parts)
-        return Value(grouped(f"{a} {sign} {b}"), Kind.TRUTH)
+        return Value(grouped(f"{a} {sign} {b}"), ValueKind.TRUTH)
 
     return apply
 
@@ -97,7 +97,7 @@ def sign(sign: str) -> Rule:
 def distinct(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IS DISTINCT FROM."""
     a, b = comparable(parts)
-    return Value(grouped(f"NOT {a} <=> {b}"), Kind.TRUTH)
+    return Value(grouped(f"NOT {a} <=> {b}"), ValueKind.TRUTH)
 
 
 def comparable(parts: Sequence[Value]) -> list[str]:
@@ -109,13 +109,13 @@ def comparable(parts: Sequence[Value]) -> list[str]:
 def in_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IN, of a list."""
     value, *listed = comparable(parts)
-    return Value(f"`in`({', '.join([value, *listed])})", Kind.TRUTH)
+    return Value(f"`in`({', '.join([value, *listed])})", ValueKind.TRUTH)
 
 
 def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
     """What one of several values is, and each of them in that type."""
     found = common(parts)
-    if found.kind in (Kind.DOUBLE, Kind.SINGLE) and any(p.kind is Kind.DECIMAL for p in parts):
+    if found.kind in (ValueKind.DOUBLE, ValueKind.SINGLE) and any(p.kind is ValueKind.DECIMAL for p in parts):
         raise no("a DECIMAL beside a DOUBLE")
     if found.kind not in TYPES:
         return found, [p.sql for p in parts]
@@ -124,9 +124,9 @@ def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
 
 def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
     """CASE WHEN ... THEN ... ELSE ... END, all of one type."""
-    otherwise = Value("NULL", Kind.NULL) if node.default is None else parts[-1]
+    otherwise = Value("NULL", ValueKind.NULL) if node.default is None else parts[-1]
     found, values = one_of([*parts[1::2], otherwise])
-    if found.kind is Kind.NULL:
+    if found.kind is ValueKind.NULL:
         return found
     branches = ", ".join(f"{c.sql}, {v}" for c, v in zip(parts[:-1:2], values[:-1], strict=True))
     return replace(found, sql=f"`when`({branches}, {values[-1]})", constant=None)
@@ -135,7 +135,7 @@ def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
 def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """COALESCE."""
     found, values = one_of(parts)
-    if found.kind is Kind.NULL:
+    if found.kind is ValueKind.NULL:
         return found
     return replace(found, sql=f"coalesce({', '.join(values)})", constant=None)
 
@@ -151,7 +151,7 @@ def extreme(name: str) -> Rule:
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         found, _sql = one_of(parts)
-        if found.kind is Kind.NULL:
+        if found.kind is ValueKind.NULL:
             return found
         held = [replace(p, sql=s) for p, s in zip(parts, _sql, strict=True)]
         return replace(found, sql=f"{name}({', '.join(map(one_form, held))})", constant=None)

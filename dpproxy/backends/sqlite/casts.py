@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Reach, Value
+from dpproxy.backends.servers.dialect import Reach, Value, ValueKind
 from dpproxy.backends.servers.standard import EXACT, bare, is_ours, scale_of
 from dpproxy.backends.sqlite.values import (
     DAY,
@@ -22,16 +22,16 @@ from dpproxy.backends.sqlite.values import (
 def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """BIGINT: of a whole number, or of a DOUBLE known to be inside it."""
     [a] = parts
-    if a.kind is Kind.DOUBLE:
+    if a.kind is ValueKind.DOUBLE:
         if not a.reach.is_finite or a.reach.most >= 2.0**63:
             raise unbounded()
         held = a.sql if is_rounded(node.value) else f"dp_even({a.sql})"
-        return Value(f"CAST({held} AS INTEGER)", Kind.WHOLE, a.reach)
-    if a.kind is Kind.DECIMAL:
-        return Value(_without_digits(a), Kind.WHOLE, _looser(a.reach))
-    if a.kind not in (*EXACT, Kind.NULL):
+        return Value(f"CAST({held} AS INTEGER)", ValueKind.WHOLE, a.reach)
+    if a.kind is ValueKind.DECIMAL:
+        return Value(_without_digits(a), ValueKind.WHOLE, _looser(a.reach))
+    if a.kind not in (*EXACT, ValueKind.NULL):
         raise no("this cast")
-    return replace(a, kind=Kind.WHOLE)
+    return replace(a, kind=ValueKind.WHOLE)
 
 
 def _without_digits(value: Value) -> str:
@@ -59,74 +59,76 @@ def is_rounded(node: nodes.Expr) -> bool:
 def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A whole number of up to 128 bits."""
     [a] = parts
-    if a.kind in (Kind.DOUBLE, Kind.DECIMAL):
-        return replace(to_bigint(node, parts), kind=Kind.HUGE)
-    if a.kind not in (*EXACT, Kind.NULL):
+    if a.kind in (ValueKind.DOUBLE, ValueKind.DECIMAL):
+        return replace(to_bigint(node, parts), kind=ValueKind.HUGE)
+    if a.kind not in (*EXACT, ValueKind.NULL):
         raise no("this cast")
-    reach = Reach(*bounds(a), top=False, bottom=False) if a.kind is Kind.WHOLE else a.reach
-    return replace(a, kind=Kind.HUGE, reach=reach)
+    reach = Reach(*bounds(a), top=False, bottom=False) if a.kind is ValueKind.WHOLE else a.reach
+    return replace(a, kind=ValueKind.HUGE, reach=reach)
 
 
 def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """DOUBLE: of a whole number, or of a released value."""
     [a] = parts
     if isinstance(bare(node.value), nodes.Parameter):
-        return Value(f"dp_float({a.sql})", Kind.DOUBLE, Reach(-1e100, 1e100, top=False, bottom=False))
-    if a.kind is Kind.DOUBLE:
+        return Value(f"dp_float({a.sql})", ValueKind.DOUBLE, Reach(-1e100, 1e100, top=False, bottom=False))
+    if a.kind is ValueKind.DOUBLE:
         return a
-    if a.kind is Kind.NULL:
-        return Value("NULL", Kind.DOUBLE, Reach(0.0, 0.0, top=False, bottom=False))
-    if a.kind not in (Kind.WHOLE, Kind.HUGE):
+    if a.kind is ValueKind.NULL:
+        return Value("NULL", ValueKind.DOUBLE, Reach(0.0, 0.0, top=False, bottom=False))
+    if a.kind not in (ValueKind.WHOLE, ValueKind.HUGE):
         raise no("this cast")
     if a.constant is not None:
         return double(float(int(a.constant)))
-    sql = f"CAST({a.sql} AS REAL)" if a.kind is Kind.WHOLE else f"dp_float({a.sql})"
-    return Value(sql, Kind.DOUBLE, Reach(*bounds(a), top=False, bottom=False))
+    sql = f"CAST({a.sql} AS REAL)" if a.kind is ValueKind.WHOLE else f"dp_float({a.sql})"
+    return Value(sql, ValueKind.DOUBLE, Reach(*bounds(a), top=False, bottom=False))
 
 
 def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """DECIMAL, no shorter than it was."""
     [a] = parts
     scale = scale_of(node)
-    if a.kind is Kind.NULL:
+    if a.kind is ValueKind.NULL:
         return a
     if a.kind not in EXACT or a.scale > scale:
         raise no("this cast")
-    return replace(in_scale(a, scale), kind=Kind.DECIMAL)
+    return replace(in_scale(a, scale), kind=ValueKind.DECIMAL)
 
 
 def to_moment(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """TIMESTAMP: of a day, or of a text of ours."""
     [a] = parts
     if is_ours(node, a):
-        return Value(f"dp_moment(CAST({a.sql} AS BLOB))", Kind.TIMESTAMP)
-    if a.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.NULL):
+        return Value(f"dp_moment(CAST({a.sql} AS BLOB))", ValueKind.TIMESTAMP)
+    if a.kind not in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.NULL):
         raise no("this cast")
-    return Value(micros(a), Kind.TIMESTAMP)
+    return Value(micros(a), ValueKind.TIMESTAMP)
 
 
 def to_day(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """DATE: of a moment, or of a text of ours."""
     [a] = parts
     if is_ours(node, a):
-        return Value(f"dp_day(CAST({a.sql} AS BLOB))", Kind.DATE)
-    if a.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.NULL):
+        return Value(f"dp_day(CAST({a.sql} AS BLOB))", ValueKind.DATE)
+    if a.kind not in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.NULL):
         raise no("this cast")
-    return Value(a.sql if a.kind is not Kind.TIMESTAMP else f"dp_exact('/', {a.sql}, {DAY})", Kind.DATE)
+    return Value(
+        a.sql if a.kind is not ValueKind.TIMESTAMP else f"dp_exact('/', {a.sql}, {DAY})", ValueKind.DATE
+    )
 
 
 def to_text(_: nodes.Cast, parts: Sequence[Value]) -> Value:
     """TEXT: of NULL, a whole number or a truth value, which both engines write alike."""
     [a] = parts
-    if a.kind is Kind.TRUTH:
-        return Value(f"(CASE {a.sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", Kind.TEXT)
-    if a.kind not in (Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.NULL):
+    if a.kind is ValueKind.TRUTH:
+        return Value(f"(CASE {a.sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", ValueKind.TEXT)
+    if a.kind not in (ValueKind.TEXT, ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL):
         raise no("this cast")
-    return Value(f"CAST({a.sql} AS TEXT)", Kind.TEXT)
+    return Value(f"CAST({a.sql} AS TEXT)", ValueKind.TEXT)
 
 
 def to_truth(_: nodes.Cast, parts: Sequence[Value]) -> Value:
     """BOOLEAN: of NULL."""
-    if parts[0].kind not in (Kind.TRUTH, Kind.NULL):
+    if parts[0].kind not in (ValueKind.TRUTH, ValueKind.NULL):
         raise no("this cast")
-    return replace(parts[0], kind=Kind.TRUTH)
+    return replace(parts[0], kind=ValueKind.TRUTH)

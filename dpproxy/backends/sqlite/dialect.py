@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Construct, Dialect, Kind, Value
+from dpproxy.backends.servers.dialect import Construct, Dialect, Value, ValueKind
 from dpproxy.backends.servers.standard import (
     DOUBLES,
     MOMENTS,
@@ -64,8 +64,8 @@ def _rounding(function: str) -> Construct:
 
 
 FUNCTIONS: Mapping[str, Construct] = {
-    "bool_and": Construct(lambda _, parts: Value(f"min({parts[0].sql})", Kind.TRUTH), "of 0 and 1"),
-    "bool_or": Construct(lambda _, parts: Value(f"max({parts[0].sql})", Kind.TRUTH), "of 0 and 1"),
+    "bool_and": Construct(lambda _, parts: Value(f"min({parts[0].sql})", ValueKind.TRUTH), "of 0 and 1"),
+    "bool_or": Construct(lambda _, parts: Value(f"max({parts[0].sql})", ValueKind.TRUTH), "of 0 and 1"),
     "count": Construct(counted(lambda value: value.sql, ENGINE), "64 bits in both engines"),
     "sum": Construct(values.summed, "of whole numbers, in any number of digits"),
     "max": Construct(values.end("max"), _ORDER),
@@ -86,20 +86,20 @@ FUNCTIONS: Mapping[str, Construct] = {
     "ln": Construct(of(values.logarithm("ln"), DOUBLES), _LIBRARY),
     "log": Construct(of(values.logarithm("log"), DOUBLES), _LIBRARY),
     "exp": Construct(of(values.exponential, DOUBLES), _LIBRARY),
-    "power": Construct(of(values.power, (Kind.DOUBLE,), (Kind.DOUBLE,)), _LIBRARY),
+    "power": Construct(of(values.power, (ValueKind.DOUBLE,), (ValueKind.DOUBLE,)), _LIBRARY),
     "lower": Construct(texts.texts("dp_lower({})"), "by DuckDB's own table of letters"),
     "upper": Construct(texts.texts("dp_upper({})"), "by DuckDB's own table of letters"),
     "trim": Construct(texts.texts("trim({all})"), "of each of the characters that are told"),
     "ltrim": Construct(texts.texts("ltrim({all})"), "of each of the characters that are told"),
     "rtrim": Construct(texts.texts("rtrim({all})"), "of each of the characters that are told"),
-    "length": Construct(texts.texts("length({})", Kind.WHOLE), _CHARACTERS),
+    "length": Construct(texts.texts("length({})", ValueKind.WHOLE), _CHARACTERS),
     "substring": Construct(
         texts.texts("substr({all})", further=2, least=0), f"from the first on, {_CHARACTERS}"
     ),
     "left": Construct(texts.texts("dp_left({all})", further=1), _OURS),
     "right": Construct(texts.texts("dp_right({all})", further=1), _OURS),
-    "strpos": Construct(texts.texts("instr({all})", Kind.WHOLE), _CHARACTERS),
-    "starts_with": Construct(texts.texts("(substr({0}, 1, length({1})) = {1})", Kind.TRUTH), _SAME),
+    "strpos": Construct(texts.texts("instr({all})", ValueKind.WHOLE), _CHARACTERS),
+    "starts_with": Construct(texts.texts("(substr({0}, 1, length({1})) = {1})", ValueKind.TRUTH), _SAME),
     "replace": Construct(texts.texts("replace({all})"), "an empty part changes nothing in both engines"),
     "translate": Construct(texts.texts("dp_translate({all})"), _OURS),
     "split_part": Construct(texts.texts("dp_split_part({all})", further=1), f"{_OURS}; no empty separator"),
@@ -111,16 +111,16 @@ FUNCTIONS: Mapping[str, Construct] = {
         of(texts.date_trunc, TEXTS, MOMENTS), f"{_OURS}, of the proleptic Gregorian calendar"
     ),
     "epoch_us": Construct(
-        of(lambda a: Value(values.micros(a), Kind.WHOLE), MOMENTS), "a moment is its microseconds"
+        of(lambda a: Value(values.micros(a), ValueKind.WHOLE), MOMENTS), "a moment is its microseconds"
     ),
     "make_timestamp": Construct(
-        of(lambda a: Value(a.sql, Kind.TIMESTAMP), (Kind.WHOLE,)), "a moment is its microseconds"
+        of(lambda a: Value(a.sql, ValueKind.TIMESTAMP), (ValueKind.WHOLE,)), "a moment is its microseconds"
     ),
     "to_months": Construct(
-        of(values.span("{} ; 0 ; 0"), (Kind.WHOLE,)), "the last day of a shorter month in both"
+        of(values.span("{} ; 0 ; 0"), (ValueKind.WHOLE,)), "the last day of a shorter month in both"
     ),
-    "to_days": Construct(of(values.span("0 ; {} ; 0"), (Kind.WHOLE,)), "whole days in both engines"),
-    "to_microseconds": Construct(of(values.span("0 ; 0 ; {}"), (Kind.WHOLE,)), "exact in both engines"),
+    "to_days": Construct(of(values.span("0 ; {} ; 0"), (ValueKind.WHOLE,)), "whole days in both engines"),
+    "to_microseconds": Construct(of(values.span("0 ; 0 ; {}"), (ValueKind.WHOLE,)), "exact in both engines"),
 }
 
 CASTS: Mapping[str, Construct] = {
@@ -138,7 +138,7 @@ CASTS: Mapping[str, Construct] = {
 
 
 def _sorted(value: Value) -> str:
-    if value.kind in (Kind.HUGE, Kind.DECIMAL) and not values.fits(value):
+    if value.kind in (ValueKind.HUGE, ValueKind.DECIMAL) and not values.fits(value):
         raise no("an order by a number this large")
     return value.sql
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpproxy.backends.servers.dialect import Kind, Reach, Value, stored
+from dpproxy.backends.servers.dialect import Reach, Value, ValueKind, stored
 from dpproxy.backends.sqlite.functions import MOST_DIGITS
 from dpproxy.sql.quoting import quoted
 from dpproxy.values.pgtypes import (
@@ -99,7 +99,7 @@ def _decimal(precision: int, scale: int) -> Reading:
     most = 10.0 ** (precision - scale)
     reach = Reach(-most, most, top=False, bottom=False)
     return NUMERIC.with_precision(precision, scale), stored(
-        Kind.DECIMAL if scale else Kind.HUGE, wrap, reach, scale
+        ValueKind.DECIMAL if scale else ValueKind.HUGE, wrap, reach, scale
     )
 
 
@@ -124,11 +124,11 @@ def _of(kinds: str, read: str = "{0}") -> str:
     return f"(CASE WHEN typeof({{0}}) {kinds} THEN {read} END)"
 
 
-_WHOLE = INT8, stored(Kind.WHOLE, _of("= 'integer'"))
-_DOUBLE = FLOAT8, stored(Kind.DOUBLE, _of("IN ('real', 'integer')", "CAST({0} AS REAL)"))
-_TEXT = TEXT, stored(Kind.TEXT, _of("= 'text'", "dp_text(CAST({0} AS BLOB))"))
-_TRUTH = BOOL, stored(Kind.TRUTH, "(CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END)")
-_MOMENT = TIMESTAMP, stored(Kind.TIMESTAMP, _of("= 'text'", "dp_moment(CAST({0} AS BLOB))"))
+_WHOLE = INT8, stored(ValueKind.WHOLE, _of("= 'integer'"))
+_DOUBLE = FLOAT8, stored(ValueKind.DOUBLE, _of("IN ('real', 'integer')", "CAST({0} AS REAL)"))
+_TEXT = TEXT, stored(ValueKind.TEXT, _of("= 'text'", "dp_text(CAST({0} AS BLOB))"))
+_TRUTH = BOOL, stored(ValueKind.TRUTH, "(CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END)")
+_MOMENT = TIMESTAMP, stored(ValueKind.TIMESTAMP, _of("= 'text'", "dp_moment(CAST({0} AS BLOB))"))
 _TYPES: Mapping[str, Reading] = {
     **dict.fromkeys(
         ("INTEGER", "INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "INT2", "INT4", "INT8"), _WHOLE
@@ -138,7 +138,7 @@ _TYPES: Mapping[str, Reading] = {
         ("TEXT", "VARCHAR", "CHAR", "CHARACTER", "CHARACTER VARYING", "NVARCHAR", "NCHAR", "CLOB"), _TEXT
     ),
     **dict.fromkeys(("BOOLEAN", "BOOL"), _TRUTH),
-    "DATE": (DATE, stored(Kind.DATE, _of("= 'text'", "dp_day(CAST({0} AS BLOB))"))),
+    "DATE": (DATE, stored(ValueKind.DATE, _of("= 'text'", "dp_day(CAST({0} AS BLOB))"))),
     **dict.fromkeys(("TIMESTAMP", "DATETIME"), _MOMENT),
 }
 """By the declared type without its length, the type that is shown and how a column of it is read."""

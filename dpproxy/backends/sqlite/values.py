@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import ANYTHING, Kind, Reach, Rule, Value, common, unanswered
+from dpproxy.backends.servers.dialect import ANYTHING, Reach, Rule, Value, ValueKind, common, unanswered
 from dpproxy.backends.servers.standard import EXACT, bare, check_comparable
 from dpproxy.backends.sqlite.functions import held
 from dpproxy.sql.quoting import literal
@@ -21,7 +21,7 @@ ENGINE = "SQLite"
 FITS = 2.0**62
 """Whole numbers up to here are computed by SQLite itself: what it makes of two such is no DOUBLE."""
 LARGEST = 1.7e308
-_MOST = {Kind.WHOLE: 2.0**63, Kind.HUGE: 2.0**127, Kind.DECIMAL: 1e38}
+_MOST = {ValueKind.WHOLE: 2.0**63, ValueKind.HUGE: 2.0**127, ValueKind.DECIMAL: 1e38}
 
 
 def no(what: str) -> Exception:
@@ -43,7 +43,7 @@ def text(node: nodes.Text, _: Sequence[Value]) -> Value:
     """A text literal."""
     if "\0" in node.value:
         raise no("a text with a zero character")
-    return Value(literal(node.value), Kind.TEXT, constant=node.value)
+    return Value(literal(node.value), ValueKind.TEXT, constant=node.value)
 
 
 def number(node: nodes.Number, _: Sequence[Value]) -> Value:
@@ -54,7 +54,7 @@ def number(node: nodes.Number, _: Sequence[Value]) -> Value:
     digits = held(int(whole + behind))
     sql = str(digits) if isinstance(digits, int) else f"'{digits}'"
     value = float(node.text)
-    kind = Kind.DECIMAL if behind else Kind.WHOLE if isinstance(digits, int) else Kind.HUGE
+    kind = ValueKind.DECIMAL if behind else ValueKind.WHOLE if isinstance(digits, int) else ValueKind.HUGE
     reach = Reach(value, value, top=False, bottom=False)
     return Value(sql, kind, reach, len(behind), constant=node.text)
 
@@ -65,7 +65,7 @@ def double(value: float) -> Value:
         raise unbounded()
     plain = value.is_integer() and abs(value) < 2**53
     sql = f"({int(value)}.0)" if plain else f"dp_float({literal(repr(value))})"
-    return Value(sql, Kind.DOUBLE, Reach(value, value, top=False, bottom=False), constant=repr(value))
+    return Value(sql, ValueKind.DOUBLE, Reach(value, value, top=False, bottom=False), constant=repr(value))
 
 
 # --- whole numbers and DECIMALs -------------------------------------------------------------------
@@ -78,7 +78,7 @@ def most(value: Value) -> float:
 
 def fits(*values: Value) -> bool:
     """Whether SQLite can compute with all of them, and with what comes of adding two."""
-    return all(most(v) <= FITS or v.kind is Kind.WHOLE for v in values)
+    return all(most(v) <= FITS or v.kind is ValueKind.WHOLE for v in values)
 
 
 def scaled(value: Value, scale: int) -> str:
@@ -93,17 +93,19 @@ def scaled(value: Value, scale: int) -> str:
 
 def in_scale(value: Value, scale: int) -> Value:
     """The same number as one with more digits behind the point."""
-    return replace(value, sql=scaled(value, scale), scale=scale, kind=Kind.DECIMAL if scale else value.kind)
+    return replace(
+        value, sql=scaled(value, scale), scale=scale, kind=ValueKind.DECIMAL if scale else value.kind
+    )
 
 
 def exact(sign: str, a: Value, b: Value) -> Value:
     """``+``, ``-`` and ``*`` of whole numbers and DECIMALs."""
     scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
     reach = _reach(sign, a, b)
-    kind = Kind.DECIMAL if scale else common([a, b]).kind
+    kind = ValueKind.DECIMAL if scale else common([a, b]).kind
     made = Value("", kind, reach, scale)
     left, right = (a.sql, b.sql) if sign == "*" else (scaled(a, scale), scaled(b, scale))
-    is_plain = kind is Kind.WHOLE or (fits(made) and fits(a, b) and min(reach.most, _MOST[kind]) < FITS)
+    is_plain = kind is ValueKind.WHOLE or (fits(made) and fits(a, b) and min(reach.most, _MOST[kind]) < FITS)
     sql = f"({left} {sign} {right})" if is_plain else f"dp_exact('{sign}', {left}, {right})"
     return replace(made, sql=sql)
 
@@ -139,12 +141,12 @@ def arithmetic(sign: str) -> Rule:
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         kinds = {a.kind, b.kind}
-        if Kind.NULL in kinds:
-            return Value("NULL", Kind.NULL)
-        if Kind.DOUBLE in kinds:
+        if ValueKind.NULL in kinds:
+            return Value("NULL", ValueKind.NULL)
+        if ValueKind.DOUBLE in kinds:
             a, b = map(_as_double, parts)
             _check_finite(a, b)
-            return Value(f"({a.sql} {sign} {b.sql})", Kind.DOUBLE, _corners(sign, a.reach, b.reach))
+            return Value(f"({a.sql} {sign} {b.sql})", ValueKind.DOUBLE, _corners(sign, a.reach, b.reach))
         if kinds <= set(EXACT):
             return exact(sign, a, b)
         return _of_time(sign, a, b)
@@ -154,9 +156,9 @@ def arithmetic(sign: str) -> Rule:
 
 def _as_double(value: Value) -> Value:
     """A DOUBLE, or a whole number that was written beside one."""
-    if value.kind is Kind.WHOLE and value.constant is not None:
+    if value.kind is ValueKind.WHOLE and value.constant is not None:
         return double(float(int(value.constant)))
-    if value.kind is not Kind.DOUBLE:
+    if value.kind is not ValueKind.DOUBLE:
         raise no("arithmetic of two types")
     return value
 
@@ -169,42 +171,42 @@ def _check_finite(*values: Value) -> None:
 def quotient(node: nodes.Binary, parts: Sequence[Value]) -> Value:
     """``/``: NULL where the divisor is zero, which it never is in a statement of ours."""
     a, b = parts
-    if Kind.NULL in (a.kind, b.kind):
-        return Value("NULL", Kind.NULL)
-    if {a.kind, b.kind} != {Kind.DOUBLE} or (b.constant is not None and float(b.constant) == 0):
+    if ValueKind.NULL in (a.kind, b.kind):
+        return Value("NULL", ValueKind.NULL)
+    if {a.kind, b.kind} != {ValueKind.DOUBLE} or (b.constant is not None and float(b.constant) == 0):
         raise no("a division of this form")
     _check_finite(a, b)
     if b.constant is None:
         match bare(node.right):
             case nodes.Call("nullif") | nodes.Cast(nodes.Call("nullif")):
-                return Value(f"({a.sql} / {b.sql})", Kind.DOUBLE)
+                return Value(f"({a.sql} / {b.sql})", ValueKind.DOUBLE)
             case _:
                 raise no("a division of this form")
     by = float(b.constant)
     if abs(by) < 1 and a.reach.most > LARGEST * abs(by):
-        return Value(f"({a.sql} / {b.sql})", Kind.DOUBLE)
+        return Value(f"({a.sql} / {b.sql})", ValueKind.DOUBLE)
     low, high = sorted((a.reach.low / by, a.reach.high / by))
     reach = Reach(low, high, top=False, bottom=False)
-    return Value(f"({a.sql} / {b.sql})", Kind.DOUBLE, reach)
+    return Value(f"({a.sql} / {b.sql})", ValueKind.DOUBLE, reach)
 
 
 def whole_quotient(sign: str) -> Callable[[Value, Value], Value]:
     """``//`` and ``%``: towards zero in both engines; the divisor is NULL where it would be 0."""
 
     def apply(a: Value, b: Value) -> Value:
-        if {a.kind, b.kind} == {Kind.WHOLE}:
-            return Value(f"({a.sql} {sign[0]} {b.sql})", Kind.WHOLE)
-        return Value(f"dp_exact('{sign}', {a.sql}, {b.sql})", Kind.HUGE)
+        if {a.kind, b.kind} == {ValueKind.WHOLE}:
+            return Value(f"({a.sql} {sign[0]} {b.sql})", ValueKind.WHOLE)
+        return Value(f"dp_exact('{sign}', {a.sql}, {b.sql})", ValueKind.HUGE)
 
     return apply
 
 
 def negative(a: Value) -> Value:
     """A minus sign."""
-    if a.kind is Kind.DOUBLE and a.constant is not None:
+    if a.kind is ValueKind.DOUBLE and a.constant is not None:
         return double(-float(a.constant))
     reach = replace(a.reach, low=-a.reach.high, high=-a.reach.low, top=a.reach.bottom, bottom=a.reach.top)
-    is_plain = a.kind in (Kind.DOUBLE, Kind.WHOLE) or fits(a)
+    is_plain = a.kind in (ValueKind.DOUBLE, ValueKind.WHOLE) or fits(a)
     sql = f"(- {a.sql})" if is_plain else f"dp_exact('-', 0, {a.sql})"
     return replace(a, sql=sql, reach=reach, constant=None if a.constant is None else f"-{a.constant}")
 
@@ -213,7 +215,7 @@ def absolute(a: Value) -> Value:
     """ABS."""
     negated = negative(replace(a, constant=None))
     reach = replace(a.reach, low=0.0, high=a.reach.most, top=a.reach.top or a.reach.bottom, bottom=False)
-    below = compared("<", a, Value("0", Kind.WHOLE, Reach(0, 0)) if a.kind in EXACT else double(0.0))
+    below = compared("<", a, Value("0", ValueKind.WHOLE, Reach(0, 0)) if a.kind in EXACT else double(0.0))
     return replace(
         a, sql=f"(CASE WHEN {below} THEN {negated.sql} ELSE {a.sql} END)", reach=reach, constant=None
     )
@@ -221,10 +223,10 @@ def absolute(a: Value) -> Value:
 
 def signum(a: Value) -> Value:
     """SIGN."""
-    zero = Value("0", Kind.WHOLE, Reach(0, 0)) if a.kind in EXACT else double(0.0)
+    zero = Value("0", ValueKind.WHOLE, Reach(0, 0)) if a.kind in EXACT else double(0.0)
     above, below = compared(">", a, zero), compared("<", a, zero)
     sql = f"(CASE WHEN {above} THEN 1 WHEN {below} THEN -1 WHEN {a.sql} IS NOT NULL THEN 0 END)"
-    return Value(sql, Kind.WHOLE, Reach(-1, 1, top=False, bottom=False))
+    return Value(sql, ValueKind.WHOLE, Reach(-1, 1, top=False, bottom=False))
 
 
 def rounding(function: str) -> Callable[[Value], Value]:
@@ -232,7 +234,7 @@ def rounding(function: str) -> Callable[[Value], Value]:
 
     def apply(a: Value) -> Value:
         reach = replace(a.reach, low=a.reach.low - 1.0, high=a.reach.high + 1.0)
-        return Value(f"{function}({a.sql})", Kind.DOUBLE, reach)
+        return Value(f"{function}({a.sql})", ValueKind.DOUBLE, reach)
 
     return apply
 
@@ -240,9 +242,9 @@ def rounding(function: str) -> Callable[[Value], Value]:
 def rounded(_: nodes.Call, parts: Sequence[Value]) -> Value:
     """ROUND of a DOUBLE."""
     value, *digits = parts
-    if value.kind is Kind.NULL:
+    if value.kind is ValueKind.NULL:
         return value
-    if value.kind is not Kind.DOUBLE or (digits and digits[0].constant is None):
+    if value.kind is not ValueKind.DOUBLE or (digits and digits[0].constant is None):
         raise no("round of this type")
     places = int(digits[0].constant or 0) if digits else 0
     power = 10.0 ** min(abs(places), 400) if abs(places) < 300 else math.inf
@@ -250,7 +252,7 @@ def rounded(_: nodes.Call, parts: Sequence[Value]) -> Value:
         raise unbounded()
     margin = 1.0 if places >= 0 else power
     reach = replace(value.reach, low=value.reach.low - margin, high=value.reach.high + margin)
-    return Value(f"dp_round({value.sql}, {places})", Kind.DOUBLE, reach)
+    return Value(f"dp_round({value.sql}, {places})", ValueKind.DOUBLE, reach)
 
 
 def root(a: Value) -> Value:
@@ -258,7 +260,9 @@ def root(a: Value) -> Value:
     if a.reach.low < 0 or a.reach.bottom or a.reach.top:
         raise unbounded()
     return Value(
-        f"dp_sqrt({a.sql})", Kind.DOUBLE, Reach(0.0, math.sqrt(a.reach.high) + 1, top=False, bottom=False)
+        f"dp_sqrt({a.sql})",
+        ValueKind.DOUBLE,
+        Reach(0.0, math.sqrt(a.reach.high) + 1, top=False, bottom=False),
     )
 
 
@@ -269,7 +273,7 @@ def logarithm(name: str) -> Callable[[Value], Value]:
         if a.reach.low < 0 or a.reach.bottom or a.reach.top:
             raise unbounded()
         reach = Reach(-800.0, 800.0, top=False, bottom=a.reach.low <= 0)
-        return Value(f"dp_{name}({a.sql})", Kind.DOUBLE, reach)
+        return Value(f"dp_{name}({a.sql})", ValueKind.DOUBLE, reach)
 
     return apply
 
@@ -278,9 +282,9 @@ def exponential(a: Value) -> Value:
     """EXP of the C library."""
     _check_finite(a)
     if a.reach.high > 700:
-        return Value(f"dp_exp({a.sql})", Kind.DOUBLE, replace(ANYTHING, low=0.0, bottom=False))
+        return Value(f"dp_exp({a.sql})", ValueKind.DOUBLE, replace(ANYTHING, low=0.0, bottom=False))
     high = math.exp(a.reach.high) * 1.001
-    return Value(f"dp_exp({a.sql})", Kind.DOUBLE, Reach(0.0, high, top=False, bottom=False))
+    return Value(f"dp_exp({a.sql})", ValueKind.DOUBLE, Reach(0.0, high, top=False, bottom=False))
 
 
 def power(a: Value, b: Value) -> Value:
@@ -297,7 +301,7 @@ def power(a: Value, b: Value) -> Value:
         raise unbounded() from None
     if high >= LARGEST:
         raise unbounded()
-    return Value(f"dp_power({a.sql}, {b.sql})", Kind.DOUBLE, Reach(-high, high, top=False, bottom=False))
+    return Value(f"dp_power({a.sql}, {b.sql})", ValueKind.DOUBLE, Reach(-high, high, top=False, bottom=False))
 
 
 # --- logic ----------------------------------------------------------------------------------------
@@ -309,7 +313,7 @@ def compared(sign: str, a: Value, b: Value) -> str:
     if {a.kind, b.kind} <= set(EXACT):
         scale = max(a.scale, b.scale)
         left, right = scaled(a, scale), scaled(b, scale)
-        if not all(v.kind is Kind.WHOLE and not scale for v in (a, b)) and not all(
+        if not all(v.kind is ValueKind.WHOLE and not scale for v in (a, b)) and not all(
             most(v) * 10.0 ** (scale - v.scale) <= FITS for v in (a, b)
         ):
             if sign in ("IS", "IS NOT"):
@@ -321,7 +325,7 @@ def compared(sign: str, a: Value, b: Value) -> str:
 
 def comparison(sign: str) -> Rule:
     """A comparison as an expression."""
-    return lambda _, parts: Value(compared(sign, *parts), Kind.TRUTH)
+    return lambda _, parts: Value(compared(sign, *parts), ValueKind.TRUTH)
 
 
 def is_one_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
@@ -329,26 +333,26 @@ def is_one_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     check_comparable(parts, ENGINE)
     scale = max(p.scale for p in parts)
     value, *listed = [scaled(p, scale) if p.kind in EXACT else p.sql for p in parts]
-    return Value(f"({value} IN ({', '.join(listed)}))", Kind.TRUTH)
+    return Value(f"({value} IN ({', '.join(listed)}))", ValueKind.TRUTH)
 
 
 def _one_of(parts: Sequence[Value]) -> tuple[Value, list[Value]]:
     """What one of several values is, and each of them as that."""
     found = common(parts)
-    if found.kind is Kind.DOUBLE:
-        if any(p.kind in (Kind.DECIMAL, Kind.HUGE) for p in parts):
+    if found.kind is ValueKind.DOUBLE:
+        if any(p.kind in (ValueKind.DECIMAL, ValueKind.HUGE) for p in parts):
             raise no("a DECIMAL beside a DOUBLE")
         return found, [
-            p if p.kind in (Kind.DOUBLE, Kind.NULL) else replace(p, sql=f"CAST({p.sql} AS REAL)")
+            p if p.kind in (ValueKind.DOUBLE, ValueKind.NULL) else replace(p, sql=f"CAST({p.sql} AS REAL)")
             for p in parts
         ]
     if found.kind in EXACT:
-        scale = max(p.scale for p in parts if p.kind is not Kind.NULL)
-        kind = Kind.DECIMAL if scale else found.kind
-        ends = [bounds(p) for p in parts if p.kind is not Kind.NULL]
+        scale = max(p.scale for p in parts if p.kind is not ValueKind.NULL)
+        kind = ValueKind.DECIMAL if scale else found.kind
+        ends = [bounds(p) for p in parts if p.kind is not ValueKind.NULL]
         reach = Reach(min(low for low, _ in ends), max(high for _, high in ends), top=False, bottom=False)
         found = replace(found, kind=kind, scale=scale, reach=reach)
-        return found, [p if p.kind is Kind.NULL else in_scale(p, scale) for p in parts]
+        return found, [p if p.kind is ValueKind.NULL else in_scale(p, scale) for p in parts]
     return found, list(parts)
 
 
@@ -359,10 +363,10 @@ def bounds(value: Value) -> tuple[float, float]:
 
 def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
     """CASE WHEN: what is clamped in it has bounds from there on."""
-    otherwise = Value("NULL", Kind.NULL) if node.default is None else parts[-1]
+    otherwise = Value("NULL", ValueKind.NULL) if node.default is None else parts[-1]
     given = parts[1::2]
     found, values = _one_of([*given, otherwise])
-    if found.kind is Kind.NULL:
+    if found.kind is ValueKind.NULL:
         return found
     pairs = zip(parts[:-1:2], values[:-1], strict=True)
     branches = " ".join(f"WHEN {c.sql} THEN {v.sql}" for c, v in pairs)
@@ -381,7 +385,7 @@ def _clamped(node: nodes.Case, given: Sequence[Value], otherwise: Value) -> Reac
         ) == (c, low, high) and b == c:
             return _inside(otherwise, given[0], given[1])
         case ((nodes.And((nodes.Binary(">=", a, first), nodes.Binary("<=", b, last))), inside),), _ if (
-            a == b == inside and otherwise.kind is Kind.NULL
+            a == b == inside and otherwise.kind is ValueKind.NULL
         ):
             return _inside(given[0], _bound(first), _bound(last))
         case _:
@@ -410,13 +414,13 @@ def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """COALESCE."""
     found, values = _one_of(parts)
     sql = f"coalesce({', '.join(v.sql for v in values)})" if len(values) > 1 else values[0].sql
-    return found if found.kind is Kind.NULL else replace(found, sql=sql, constant=None)
+    return found if found.kind is ValueKind.NULL else replace(found, sql=sql, constant=None)
 
 
 def nullif(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """NULLIF."""
     a, b = parts
-    if a.kind is Kind.NULL or b.kind is Kind.NULL:
+    if a.kind is ValueKind.NULL or b.kind is ValueKind.NULL:
         return a
     return replace(a, sql=f"(CASE WHEN {compared('=', a, b)} THEN NULL ELSE {a.sql} END)", constant=None)
 
@@ -426,9 +430,9 @@ def extreme(sign: str) -> Rule:
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         found, values = _one_of(parts)
-        if found.kind is Kind.NULL:
+        if found.kind is ValueKind.NULL:
             return found
-        values = [v for v in values if v.kind is not Kind.NULL]
+        values = [v for v in values if v.kind is not ValueKind.NULL]
         best = values[0]
         for value in values[1:]:
             is_better = compared(sign, value, best)
@@ -442,7 +446,9 @@ def extreme(sign: str) -> Rule:
 
 def _between(sign: str, parts: Sequence[Value], found: Value) -> Reach:
     """Bounded by a literal, which it is itself where the other is NULL."""
-    known = [float(p.constant) for p in parts if p.constant is not None and p.kind in (*EXACT, Kind.DOUBLE)]
+    known = [
+        float(p.constant) for p in parts if p.constant is not None and p.kind in (*EXACT, ValueKind.DOUBLE)
+    ]
     others = [p for p in parts if p.constant is None]
     if len(known) != 1 or len(others) != 1:
         return found.reach
@@ -459,11 +465,11 @@ def _between(sign: str, parts: Sequence[Value], found: Value) -> Reach:
 def summed(node: nodes.Call, parts: Sequence[Value]) -> Value:
     """SUM of whole numbers: of 64 bits by their halves, which no number of rows fills."""
     [a] = parts
-    if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
+    if a.kind not in (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL):
         raise no("sum of this type")
-    if node.distinct or a.kind is Kind.HUGE:
-        return Value(f"dp_sum({'DISTINCT ' if node.distinct else ''}{a.sql})", Kind.HUGE)
-    return Value(f"dp_total(sum({a.sql} >> 32), sum({a.sql} & 4294967295))", Kind.HUGE)
+    if node.distinct or a.kind is ValueKind.HUGE:
+        return Value(f"dp_sum({'DISTINCT ' if node.distinct else ''}{a.sql})", ValueKind.HUGE)
+    return Value(f"dp_total(sum({a.sql} >> 32), sum({a.sql} & 4294967295))", ValueKind.HUGE)
 
 
 def end(name: str) -> Rule:
@@ -485,12 +491,12 @@ DAY = 86_400_000_000
 
 def micros(a: Value) -> str:
     """A day as its midnight."""
-    return f"({a.sql} * {DAY})" if a.kind is Kind.DATE else a.sql
+    return f"({a.sql} * {DAY})" if a.kind is ValueKind.DATE else a.sql
 
 
 def span(template: str) -> Callable[[Value], Value]:
     """A length of time: months, days and microseconds, each by ``_APART`` from the next."""
-    return lambda a: Value(template.format(a.sql).replace(" ; ", _APART), Kind.SPAN)
+    return lambda a: Value(template.format(a.sql).replace(" ; ", _APART), ValueKind.SPAN)
 
 
 _APART = "\x1f"
@@ -498,9 +504,9 @@ _APART = "\x1f"
 
 
 def _of_time(sign: str, a: Value, b: Value) -> Value:
-    if sign == "-" and a.kind is b.kind is Kind.DATE:
-        return Value(f"({a.sql} - {b.sql})", Kind.WHOLE, Reach(-1e8, 1e8, top=False, bottom=False))
-    if sign in "+-" and a.kind in (Kind.DATE, Kind.TIMESTAMP) and b.kind is Kind.SPAN:
+    if sign == "-" and a.kind is b.kind is ValueKind.DATE:
+        return Value(f"({a.sql} - {b.sql})", ValueKind.WHOLE, Reach(-1e8, 1e8, top=False, bottom=False))
+    if sign in "+-" and a.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and b.kind is ValueKind.SPAN:
         parts = [part if sign == "+" else f"- {part}" for part in b.sql.split(_APART)]
-        return Value(f"dp_moved({micros(a)}, {', '.join(parts)})", Kind.TIMESTAMP)
+        return Value(f"dp_moved({micros(a)}, {', '.join(parts)})", ValueKind.TIMESTAMP)
     raise no("arithmetic of two types")

@@ -17,7 +17,7 @@ from dpproxy.values.pgtypes import (
     OID,
     RECORD,
     TEXT,
-    Named,
+    ObjectName,
     SqlType,
     array_of,
     element_of,
@@ -167,9 +167,9 @@ def _names_of(names: Mapping[int, str]) -> Change:
 
     def change(value: object) -> object:
         if isinstance(value, str):
-            return Named(value, numbers.get(value, 0))
+            return ObjectName(value, numbers.get(value, 0))
         number = int(str(value))
-        return Named(names.get(number, str(number) if number else "-"), number)
+        return ObjectName(names.get(number, str(number) if number else "-"), number)
 
     return change
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.keys import Key, of_tables, with_triggers
-from dpproxy.pgcatalog.table import Row, Table, table
+from dpproxy.pgcatalog.keys import KeyConstraint, of_tables, with_triggers
+from dpproxy.pgcatalog.table import CatalogueTable, Row, table
 from dpproxy.pgcatalog.tables.constraints import checks
 from dpproxy.pgcatalog.tables.types import built_in
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
@@ -72,7 +72,7 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-def _of_index(key: Key) -> Row:
+def _of_index(key: KeyConstraint) -> Row:
     return _PG_CLASS_DEFAULTS | {
         "oid": key.index_oid,
         "relname": key.index,
@@ -84,7 +84,7 @@ def _of_index(key: Key) -> Row:
     }
 
 
-def _own_rows(tables: Iterable[Table]) -> tuple[Row, ...]:
+def _own_rows(tables: Iterable[CatalogueTable]) -> tuple[Row, ...]:
     return tuple(
         _PG_CLASS_DEFAULTS
         | {
@@ -100,7 +100,7 @@ def _own_rows(tables: Iterable[Table]) -> tuple[Row, ...]:
     )
 
 
-def pg_class(others: Iterable[Table]) -> Table:
+def pg_class(others: Iterable[CatalogueTable]) -> CatalogueTable:
     """The table, which lists itself and the other relations of the catalogue."""
 
     def rows(view: CatalogueView) -> Iterator[Row]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.check_text import check
-from dpproxy.pgcatalog.keys import Key, keys, of_tables
+from dpproxy.pgcatalog.keys import KeyConstraint, keys, of_tables
 from dpproxy.pgcatalog.names import quoted_name
-from dpproxy.pgcatalog.table import Row, Table, columns, table
+from dpproxy.pgcatalog.table import CatalogueTable, Row, columns, table
 from dpproxy.pgcatalog.tables.types import built_in, class_of_type
-from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgcatalog.view import CatalogueRelation, CatalogueView
 from dpproxy.values.pgtypes import (
     ARRAYS,
     BOOL,
@@ -60,7 +60,7 @@ _EQUAL = {
 """pg_operator.oid of = between two values of a type."""
 
 
-def checks(relation: Relation) -> Iterator[tuple[int, str, str, str]]:
+def checks(relation: CatalogueRelation) -> Iterator[tuple[int, str, str, str]]:
     """The number of each column that has one, the constraint's name, its definition, and that with few brackets."""
     for number, column in enumerate(relation.columns, 1):
         found = check(column, relation.domains.get(column.name))
@@ -84,7 +84,7 @@ def _pg_constraint_rows(view: CatalogueView) -> Iterator[Row]:
         yield {**_DEFAULTS, **_of_key(key)}
 
 
-def _of_key(key: Key) -> Row:
+def _of_key(key: KeyConstraint) -> Row:
     found = {
         **(_KEY if key.target is None else _FOREIGN),
         "oid": key.oid,
@@ -118,7 +118,7 @@ def _pg_constraint_texts(view: CatalogueView) -> Iterator[Row]:
 
 
 PG_CONSTRAINT = table("pg_catalog", "pg_constraint", _pg_constraint_rows)
-PG_CONSTRAINT_TEXTS = Table(
+PG_CONSTRAINT_TEXTS = CatalogueTable(
     "internal",
     "constraint_texts",
     0,
@@ -175,7 +175,7 @@ def _pg_index_texts(view: CatalogueView) -> Iterator[Row]:
             yield _text(key, place, quoted_name(name), quoted_name(name))
 
 
-def _text(key: Key, place: int, plain: str, pretty: str) -> Row:
+def _text(key: KeyConstraint, place: int, plain: str, pretty: str) -> Row:
     return {
         "internal_oid": key.index_oid,
         "internal_place": place,
@@ -184,7 +184,7 @@ def _text(key: Key, place: int, plain: str, pretty: str) -> Row:
     }
 
 
-PG_INDEX_TEXTS = Table(
+PG_INDEX_TEXTS = CatalogueTable(
     "internal",
     "index_texts",
     0,

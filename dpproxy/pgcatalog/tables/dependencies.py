@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.keys import Key, keys
+from dpproxy.pgcatalog.keys import KeyConstraint, keys
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.tables.classes import PG_REWRITE
 from dpproxy.pgcatalog.tables.constraints import PG_CONSTRAINT, checks
 from dpproxy.pgcatalog.tables.server import PG_NAMESPACE
 from dpproxy.pgcatalog.tables.types import PG_TYPE
-from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgcatalog.view import CatalogueRelation, CatalogueView
 
 _CLASS = 1259
 """The oid of pg_class."""
@@ -41,7 +41,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         yield from _of_key(key)
 
 
-def _of_relation(schema: str, relation: Relation) -> Iterator[Row]:
+def _of_relation(schema: str, relation: CatalogueRelation) -> Iterator[Row]:
     oid = oids.relation_oid(schema, relation.name)
     whole, row_type = (_CLASS, oid, 0), (_TYPE, oids.row_type_oid(schema, relation.name), 0)
     yield _row(whole, (_NAMESPACE, oids.SCHEMAS[schema], 0), "n")
@@ -55,7 +55,7 @@ def _of_relation(schema: str, relation: Relation) -> Iterator[Row]:
         yield from (_row(check, (_CLASS, oid, number), kind) for kind in "an")
 
 
-def _of_key(key: Key) -> Iterator[Row]:
+def _of_key(key: KeyConstraint) -> Iterator[Row]:
     """An index belongs to its key, a foreign key refers to the index of another."""
     constraint, index = (_CONSTRAINT, key.oid, 0), (_CLASS, key.index_oid, 0)
     own = oids.relation_oid(key.schema, key.table.name)

@@ -7,7 +7,7 @@ from functools import cache
 from dpproxy.aggregates.table import OWN
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.fact_files import facts
-from dpproxy.pgcatalog.table import Row, Table, columns, table
+from dpproxy.pgcatalog.table import CatalogueTable, Row, columns, table
 from dpproxy.pgcatalog.tables.types import built_in
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
@@ -23,7 +23,7 @@ _ORDERED = frozenset({"percentile_cont", "percentile_disc"})
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class CatalogueFunction:
     """One function, by the columns of pg_proc."""
 
     oid: int
@@ -53,20 +53,23 @@ class Function:
         return ("SETOF " if self.proretset else "") + str(built_in()[self.prorettype]["display"])
 
 
-_COLUMNS = tuple(field.name for field in fields(Function))
+_COLUMNS = tuple(field.name for field in fields(CatalogueFunction))
 
 
-def _own(name: str, kind: str, result: int, argument: int, schema: str = "pg_catalog") -> Function:
+def _own(name: str, kind: str, result: int, argument: int, schema: str = "pg_catalog") -> CatalogueFunction:
     oid = oids.function_oid(schema, f"{name}({argument})")
     volatile = "s" if schema == "dp" else "i"
-    return Function(oid, name, kind, result, (argument,), oids.SCHEMAS[schema], provolatile=volatile)
+    return CatalogueFunction(oid, name, kind, result, (argument,), oids.SCHEMAS[schema], provolatile=volatile)
 
 
 @cache
-def functions() -> tuple[Function, ...]:
+def functions() -> tuple[CatalogueFunction, ...]:
     """PostgreSQL's functions, and those of the proxy."""
     return (
-        *(Function(**{name: row[name] for name in _COLUMNS if name in row}) for row in facts("pg_proc")),
+        *(
+            CatalogueFunction(**{name: row[name] for name in _COLUMNS if name in row})
+            for row in facts("pg_proc")
+        ),
         _own("median", "a", FLOAT8.oid, FLOAT8.oid),
         _own("median", "a", FLOAT8.oid, NUMERIC.oid),
         _own("count_if", "a", INT8.oid, BOOL.oid),
@@ -104,7 +107,7 @@ def _texts(_view: CatalogueView) -> Iterator[Row]:
         }
 
 
-PG_PROC_TEXTS = Table(
+PG_PROC_TEXTS = CatalogueTable(
     "internal", "function_texts", 0, columns("internal_oid:oid internal_arguments internal_result"), _texts
 )
 """pg_get_function_arguments and pg_get_function_result; no client can read it."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.keys import Key, keys
+from dpproxy.pgcatalog.keys import KeyConstraint, keys
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.tables.constraints import checks
 from dpproxy.pgcatalog.tables.types import built_in
@@ -262,7 +262,7 @@ def _referential_constraints(view: CatalogueView) -> Iterator[Row]:
             }
 
 
-def _constrained_columns(key: Key) -> tuple[str, tuple[str, ...]]:
+def _constrained_columns(key: KeyConstraint) -> tuple[str, tuple[str, ...]]:
     """The table and columns that a key constrains; for a foreign key, those of its target."""
     if key.target is None:
         return key.table.name, key.names

@@ -17,16 +17,16 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.derivation import key_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.derive import enumerated
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.values.errors import Refusal
 
 Keys = Callable[[int | None], Values]
-PartOf = Callable[[exp.Expr], "Part | None"]
+PartOf = Callable[[exp.Expr], "ExpressionPart | None"]
 """The part that a node is; None for other nodes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExpressionPart:
     """A part of an expression: its value, and what that can be."""
 
     typed: Typed
@@ -38,7 +38,7 @@ class Part:
         return self.keys or enumerated(name, self.typed)
 
 
-def picked(node: exp.Expr, rows: Rows, planning: Planning, *, may_miss: bool) -> Keys:
+def picked(node: exp.Expr, rows: JoinedRows, planning: Planning, *, may_miss: bool) -> Keys:
     """The values of one row of several: those of ``node``, and NULL where there may be no such row."""
 
     def keys(at: int | None) -> Values:
@@ -69,10 +69,10 @@ def image_of(node: exp.Expr, name: str, typed: Typed, part_of: PartOf, scope: Sc
     return keys
 
 
-def _in_parts(node: exp.Expr, part_of: PartOf) -> tuple[exp.Expr, dict[exp.Expr, Part]]:
+def _in_parts(node: exp.Expr, part_of: PartOf) -> tuple[exp.Expr, dict[exp.Expr, ExpressionPart]]:
     """The expression with a column in the place of each part."""
     columns: dict[exp.Expr, exp.Column] = {}
-    found: dict[exp.Expr, Part] = {}
+    found: dict[exp.Expr, ExpressionPart] = {}
 
     def put(inner: exp.Expr) -> exp.Expr:
         part = part_of(inner)
@@ -85,7 +85,7 @@ def _in_parts(node: exp.Expr, part_of: PartOf) -> tuple[exp.Expr, dict[exp.Expr,
     return node.transform(put), found
 
 
-def _listed(part: Part | None) -> Values | None:
+def _listed(part: ExpressionPart | None) -> Values | None:
     try:
         return None if part is None else part.named("")(None)
     except Refusal:

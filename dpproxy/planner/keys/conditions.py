@@ -6,17 +6,19 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.keys import Key, held, of_moments
+from dpproxy.analysis.keys import GroupKey, held, of_moments
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.scopes import Scope
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import FLOATS, TIMESTAMPTZ, SqlType
 
 
-def asked_key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr]) -> Key | None:
+def asked_key(
+    node: exp.Expr, rows: JoinedRows, planning: Planning, conditions: Sequence[exp.Expr]
+) -> GroupKey | None:
     """The key with the constants that a condition compares it with; None where no condition lists any.
 
     The constants are the analyst's own, so they tell nothing; rows with other values fail the condition.
@@ -34,7 +36,9 @@ def asked_key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequen
         return None
     physical = tuple(dict.fromkeys(held(v, typed) for v in values))
     name = node.name if type(node) is exp.Column else duck.words(node).lower()
-    return of_moments(Key(name, typed, typed.sql, tuple(v for v in physical if not isinstance(v, float))))
+    return of_moments(
+        GroupKey(name, typed, typed.sql, tuple(v for v in physical if not isinstance(v, float)))
+    )
 
 
 def _listed(condition: exp.Expr, node: exp.Expr) -> Iterator[exp.Expr]:

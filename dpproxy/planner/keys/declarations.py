@@ -13,18 +13,18 @@ from dpproxy.analysis.position import position
 from dpproxy.planner.open.aggregates import is_aggregate
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.rows.sources import Entry, Env
+from dpproxy.planner.rows.sources import Env, FromEntry
 from dpproxy.planner.select_list import items
 from dpproxy.values.errors import Unsupported
 
 
-def lists_keys(found: Sequence[Entry]) -> bool:
+def lists_keys(found: Sequence[FromEntry]) -> bool:
     """Whether everything released in FROM is a list of declared keys."""
     released = [e.relation for e in found if isinstance(e.relation, Open) and e.relation.released]
     return bool(released) and all(r.declared for r in released)
 
 
-def refuse_counted(select: exp.Select, found: Sequence[Entry], env: Env) -> None:
+def refuse_counted(select: exp.Select, found: Sequence[FromEntry], env: Env) -> None:
     """Raise ``Unsupported`` for an aggregate over such a FROM; the hint is the question that was meant."""
     places = [*select.expressions, *(select.args[a] for a in ("having", "order") if select.args.get(a))]
     node = next((n for p in places for n in own_nodes(p) if is_aggregate(n)), None)
@@ -37,7 +37,7 @@ def refuse_counted(select: exp.Select, found: Sequence[Entry], env: Env) -> None
     )
 
 
-def _meant(found: Sequence[Entry], env: Env) -> str:
+def _meant(found: Sequence[FromEntry], env: Env) -> str:
     """A count of different values, or of people by key."""
     query = _query(found[0], env) if len(found) == 1 else None
     if query is None:
@@ -55,7 +55,7 @@ def _meant(found: Sequence[Entry], env: Env) -> str:
     return f"{duck.words(meant)};"
 
 
-def _query(entry: Entry, env: Env) -> exp.Select | None:
+def _query(entry: FromEntry, env: Env) -> exp.Select | None:
     """The SELECT that lists the keys, where it stands alone."""
     query = entry.node.this if isinstance(entry.node, exp.Subquery) else None
     if isinstance(entry.node, exp.Table) and entry.node.name in env.ctes:

@@ -6,19 +6,19 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.derived import derived_key
-from dpproxy.analysis.keys import Key, Values, of_moments
+from dpproxy.analysis.keys import GroupKey, Values, of_moments
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.moments import during
 from dpproxy.planner.keys.narrowing import passing
 from dpproxy.planner.keys.public_tables import listed
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.values.errors import Refusal
 
 
 def key_of(
-    node: exp.Expr, rows: Rows, planning: Planning, at: int | None, conditions: Sequence[exp.Expr] = ()
-) -> Key:
+    node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | None, conditions: Sequence[exp.Expr] = ()
+) -> GroupKey:
     """The key of a column or of an expression over columns. Raises PD003 where its values cannot be listed.
 
     An expression is over the values that pass the ``conditions`` of WHERE about one column, and over timestamps

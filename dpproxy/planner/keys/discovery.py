@@ -17,13 +17,13 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.keys import Key
+from dpproxy.analysis.keys import GroupKey
 from dpproxy.analysis.typed import INT64, Typed, midnight
 from dpproxy.planner.keys import derivation as derived
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import Allocation, TooLittle
 from dpproxy.planner.release.stage import discovered_sql
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.model import Discovered
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
@@ -41,8 +41,8 @@ _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 
 
 def key_of(
-    node: exp.Expr, rows: Rows, planning: Planning, at: int | None, conditions: Sequence[exp.Expr] = ()
-) -> Key:
+    node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | None, conditions: Sequence[exp.Expr] = ()
+) -> GroupKey:
     """The declared values of a key; whatever the data holds where they do not follow and a column is DISCOVERED.
 
     Raises a ``Refusal``.
@@ -55,12 +55,12 @@ def key_of(
     return _discovered(node, rows, planning, at)
 
 
-def _is_discovered(node: exp.Column, rows: Rows) -> bool:
+def _is_discovered(node: exp.Column, rows: JoinedRows) -> bool:
     found = list(rows.candidates(node))
     return len(found) == 1 and isinstance(getattr(found[0][1], "domain", None), Discovered)
 
 
-def _discovered(node: exp.Expr, rows: Rows, planning: Planning, at: int | None) -> Key:
+def _discovered(node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | None) -> GroupKey:
     if type(node) is exp.Column:
         return _column(node, rows, at)
 
@@ -76,12 +76,12 @@ def _discovered(node: exp.Expr, rows: Rows, planning: Planning, at: int | None) 
     return _key(duck.words(node).lower(), typed, None, at)
 
 
-def _column(node: exp.Column, rows: Rows, at: int | None) -> Key:
+def _column(node: exp.Column, rows: JoinedRows, at: int | None) -> GroupKey:
     typed, raw, inside = _limited(node, rows)
     return _key(node.name, typed if inside is None else replace(typed, sql=raw), inside, at)
 
 
-def _key(name: str, typed: Typed, inside: nodes.Expr | None, at: int | None) -> Key:
+def _key(name: str, typed: Typed, inside: nodes.Expr | None, at: int | None) -> GroupKey:
     if typed.is_number and typed.scale is None:
         raise BoundsMissing(
             "a floating-point number is no key",
@@ -94,7 +94,7 @@ def _key(name: str, typed: Typed, inside: nodes.Expr | None, at: int | None) -> 
     if typed.type.oid in TEXTS:
         typed = replace(typed, type=TEXT)
     present = inside or nodes.Not(nodes.IsNull(typed.sql))
-    return Key(name, typed, typed.sql, (), present)
+    return GroupKey(name, typed, typed.sql, (), present)
 
 
 def _small(typed: Typed) -> nodes.Expr:
@@ -109,7 +109,7 @@ def _small(typed: Typed) -> nodes.Expr:
     return nodes.Paren(duck.case([(inside, raw)], None))
 
 
-def _limited(node: exp.Column, rows: Rows) -> tuple[Typed, nodes.Expr, nodes.Expr | None]:
+def _limited(node: exp.Column, rows: JoinedRows) -> tuple[Typed, nodes.Expr, nodes.Expr | None]:
     """A discovered column with public bounds, what holds it, and where it is inside them; None for no condition."""
     typed, raw = rows.field(node).read(node), duck.column(rows.field(node).column.name)
     if typed.type.oid in TEXTS:
@@ -124,7 +124,7 @@ def _limited(node: exp.Column, rows: Rows) -> tuple[Typed, nodes.Expr, nodes.Exp
     return replace(typed, first=first, last=last, opaque=False), raw, nodes.Paren(inside)
 
 
-def discovered_set(keys: Sequence[Key]) -> KeySet:
+def discovered_set(keys: Sequence[GroupKey]) -> KeySet:
     """All keys of a grouping set of which one is discovered: every combination is."""
     return KeySet(tuple(k.typed.type for k in keys), (), discovered=True)
 
@@ -142,7 +142,11 @@ class Chosen:
 
 
 def choose(
-    keys: Sequence[Key], measures: Sequence[Measure], rows: Rows, planning: Planning, at: int | None
+    keys: Sequence[GroupKey],
+    measures: Sequence[Measure],
+    rows: JoinedRows,
+    planning: Planning,
+    at: int | None,
 ) -> Chosen:
     """The selection of a part: half of its loss, all of it where only keys are asked for.
 
@@ -170,7 +174,7 @@ def choose(
     return Chosen(selection, Loss(loss.nano - nano), cut, _units(rows))
 
 
-def _no_delta(name: str, rows: Rows, planning: Planning, at: int | None) -> BoundsMissing:
+def _no_delta(name: str, rows: JoinedRows, planning: Planning, at: int | None) -> BoundsMissing:
     owner = planning.context.policy.tables[rows.owner]
     most = "10" if owner.ceiling is None else format_epsilon(int(owner.ceiling.epsilon * NANO))
     ceiling = f"ALTER TABLE {identifier(owner.name)} SET PRIVACY CEILING EPSILON {most} DELTA 0.00001;"
@@ -185,7 +189,7 @@ def _no_delta(name: str, rows: Rows, planning: Planning, at: int | None) -> Boun
     )
 
 
-def _units(rows: Rows) -> nodes.Expr:
+def _units(rows: JoinedRows) -> nodes.Expr:
     """How many units a group has: of which no unit is more than one, and 0 only where there is no row.
 
     Where a row is the unit and joins may repeat it, as many rows as one can become are one unit.
@@ -199,7 +203,7 @@ def _units(rows: Rows) -> nodes.Expr:
     return nodes.Call("count", (rows.unit,), distinct=True)
 
 
-def selecting(part: Part, keys: Sequence[Key], chosen: Chosen, allocation: Allocation | None) -> Part:
+def selecting(part: Part, keys: Sequence[GroupKey], chosen: Chosen, allocation: Allocation | None) -> Part:
     """A part that selects its groups before it releases them."""
     selection = chosen.selection
     box = f"selection groups={selection.groups} delta={selection.delta}"

@@ -16,7 +16,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.config import settings as session
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.release.scope import Call
+from dpproxy.planner.release.scope import AggregateCall
 
 FALSE_GROUPS = Fraction(1, 20)
 """The chance that any group without rows is shown."""
@@ -40,12 +40,12 @@ def with_rows(aggregates: Mapping[exp.Expr, Aggregate], call: exp.Expr) -> Mappi
     return aggregates if call in aggregates else {**aggregates, call: _ROWS}
 
 
-def threshold(call: Call, groups: int) -> int:
+def threshold(call: AggregateCall, groups: int) -> int:
     """The largest released count of rows that a group without any is taken to have."""
     [half] = call.noise.half_width(1 - FALSE_GROUPS / max(1, groups))
     return half
 
 
-def is_there(call: Call, most: int) -> nodes.Expr:
+def is_there(call: AggregateCall, most: int) -> nodes.Expr:
     """Whether a group's released count is above the threshold."""
     return nodes.Binary(">", call.columns[0], duck.integer(most))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from dpproxy.aggregates.table import calls, is_call
 from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key, check_size, of_moments
+from dpproxy.analysis.keys import GroupKey, check_size, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.planner.answer import ordinal
 from dpproxy.planner.keys.conditions import asked_key
@@ -20,8 +20,8 @@ from dpproxy.planner.keys.narrowing import narrowed
 from dpproxy.planner.keys.public_tables import public_key
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import Identifier
-from dpproxy.planner.rows.relation import Rows, own_nodes
-from dpproxy.planner.select_list import Item, is_star, items
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
+from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.values.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -33,7 +33,7 @@ MOST_SETS = 64
 class Keys:
     """The keys of one grouping set, in the order of their columns ``k0...``, and the sets they vary in."""
 
-    by_node: dict[exp.Expr, tuple[int, Key]]
+    by_node: dict[exp.Expr, tuple[int, GroupKey]]
     sets: tuple[KeySet, ...]
 
     @property
@@ -47,12 +47,12 @@ class Keys:
         return any(s.discovered for s in self.sets)
 
     @property
-    def listed(self) -> list[Key]:
+    def listed(self) -> list[GroupKey]:
         """In column order."""
         return [key for _, key in sorted(self.by_node.values(), key=lambda pair: pair[0])]
 
 
-def grouping_sets(select: exp.Select, rows: Rows) -> list[list[exp.Expr]]:
+def grouping_sets(select: exp.Select, rows: JoinedRows) -> list[list[exp.Expr]]:
     """The expressions of each grouping set: one set for plain keys, several for ROLLUP, CUBE and GROUPING SETS.
 
     Errors: 42803, 54001.
@@ -70,7 +70,7 @@ def grouping_sets(select: exp.Select, rows: Rows) -> list[list[exp.Expr]]:
     return [list(dict.fromkeys(nodes)) for nodes in combined]
 
 
-def without_distinct(select: exp.Select, rows: Rows) -> exp.Select:
+def without_distinct(select: exp.Select, rows: JoinedRows) -> exp.Select:
     """The SELECT without a DISTINCT that changes nothing: its list has every key, so that no two rows are equal.
 
     Errors: 42601 for an ORDER BY of what is not in the list, as with DISTINCT; what GROUP BY itself has.
@@ -90,7 +90,7 @@ def without_distinct(select: exp.Select, rows: Rows) -> exp.Select:
     return copy
 
 
-def _check_order(select: exp.Select, listed: Sequence[Item]) -> None:
+def _check_order(select: exp.Select, listed: Sequence[SelectItem]) -> None:
     known = {item.name for item in listed}
     nodes = [item.node.unnest() for item in listed]
     order = select.args.get("order")
@@ -105,7 +105,7 @@ def _check_order(select: exp.Select, listed: Sequence[Item]) -> None:
             )
 
 
-def _distinct(select: exp.Select, listed: Sequence[Item], rows: Rows) -> list[exp.Expr]:
+def _distinct(select: exp.Select, listed: Sequence[SelectItem], rows: JoinedRows) -> list[exp.Expr]:
     distinct = select.args["distinct"]
     stars = any(is_star(i.node) for i in listed)
     on = distinct.args.get("on")
@@ -129,7 +129,7 @@ def _distinct(select: exp.Select, listed: Sequence[Item], rows: Rows) -> list[ex
     return list(dict.fromkeys(item.node.unnest() for item in listed))
 
 
-def _sets(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[list[exp.Expr]]:
+def _sets(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> list[list[exp.Expr]]:
     """One entry of GROUP BY as the sets it stands for."""
     match node:
         case exp.Rollup():
@@ -147,18 +147,18 @@ def _sets(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[list[exp.E
             return [_members(node, listed, rows)]
 
 
-def _nested(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[list[exp.Expr]]:
+def _nested(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> list[list[exp.Expr]]:
     if isinstance(node, _SETS):
         return _sets(node, listed, rows)
     return [_members(node, listed, rows)]
 
 
-def _members(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[exp.Expr]:
+def _members(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> list[exp.Expr]:
     nodes = node.expressions if isinstance(node, exp.Tuple) else [node]
     return [resolved(n, listed, rows) for n in nodes]
 
 
-def resolved(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
+def resolved(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> exp.Expr:
     """A place in the SELECT list, a column, or an alias, in this order; an expression is itself. Raises 42803."""
     target = node.unnest()
     if isinstance(target, exp.Literal) and not target.is_string:
@@ -170,7 +170,7 @@ def resolved(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
     return target
 
 
-def key_columns(nodes: Sequence[exp.Expr], rows: Rows) -> bool:
+def key_columns(nodes: Sequence[exp.Expr], rows: JoinedRows) -> bool:
     """Whether one of the nodes is a key column of protected rows: each group then has rows of one unit only."""
     for node in nodes:
         if type(node) is exp.Column:
@@ -181,7 +181,7 @@ def key_columns(nodes: Sequence[exp.Expr], rows: Rows) -> bool:
 
 
 def group_keys(
-    nodes: Sequence[exp.Expr], rows: Rows, planning: Planning, conditions: Sequence[exp.Expr] = ()
+    nodes: Sequence[exp.Expr], rows: JoinedRows, planning: Planning, conditions: Sequence[exp.Expr] = ()
 ) -> Keys:
     """The declared values of each key, or tuples of values where columns vary together.
 
@@ -204,14 +204,14 @@ def group_keys(
 
 
 def _answered(
-    by_node: dict[exp.Expr, tuple[int, Key]], sets: Sequence[KeySet]
-) -> dict[exp.Expr, tuple[int, Key]]:
+    by_node: dict[exp.Expr, tuple[int, GroupKey]], sets: Sequence[KeySet]
+) -> dict[exp.Expr, tuple[int, GroupKey]]:
     """The keys with the values that are answered, and no others."""
     values = [tuple(dict.fromkeys(row[n] for row in s.rows)) for s in sets for n in range(len(s.types))]
     return {node: (place, key.only(values[place])) for node, (place, key) in by_node.items()}
 
 
-def _key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr]) -> Key:
+def _key(node: exp.Expr, rows: JoinedRows, planning: Planning, conditions: Sequence[exp.Expr]) -> GroupKey:
     """What is declared, or follows from it; where nothing does, what the statement itself lists."""
     if (public := public_key(node, rows)) is not None:
         return of_moments(public[1])

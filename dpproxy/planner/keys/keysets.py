@@ -9,25 +9,25 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key, check_size
+from dpproxy.analysis.keys import GroupKey, check_size
 from dpproxy.analysis.position import position
 from dpproxy.planner.keys.public_tables import Component, component, equated_key, public_key, tuples
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.model import Scalar
 from dpproxy.values.work import step
 
 MOST = 100_001
 
-Found = dict[exp.Expr, Key]
+Found = dict[exp.Expr, GroupKey]
 
 
 def key_sets(
-    found: Found, rows: Rows, planning: Planning
-) -> tuple[dict[exp.Expr, tuple[int, Key]], tuple[KeySet, ...]]:
+    found: Found, rows: JoinedRows, planning: Planning
+) -> tuple[dict[exp.Expr, tuple[int, GroupKey]], tuple[KeySet, ...]]:
     """The keys numbered in the order of their sets, and the sets: their product is every key that is answered."""
     left = list(found)
-    by_node: dict[exp.Expr, tuple[int, Key]] = {}
+    by_node: dict[exp.Expr, tuple[int, GroupKey]] = {}
     sets: list[KeySet] = []
     composites = _composites(found, rows, planning)
     together = _together({n: k for n, k in found.items() if n not in composites}, rows)
@@ -45,18 +45,18 @@ def key_sets(
 
 
 Tuples = tuple[tuple[Scalar | None, ...], ...]
-Group = tuple[list[exp.Expr], Callable[[Sequence[Key], Planning], Tuples]]
+Group = tuple[list[exp.Expr], Callable[[Sequence[GroupKey], Planning], Tuples]]
 """Nodes that vary together, and what finds their tuples."""
 
 
-def _alone(keys: Sequence[Key], planning: Planning) -> Tuples:
+def _alone(keys: Sequence[GroupKey], planning: Planning) -> Tuples:
     del planning
     return tuple((v,) for v in keys[0].values)
 
 
-def _together(found: Found, rows: Rows) -> dict[exp.Expr, Group]:
+def _together(found: Found, rows: JoinedRows) -> dict[exp.Expr, Group]:
     """Columns of public items, by the items that conditions connect."""
-    by_component: dict[frozenset[str], tuple[dict[exp.Expr, Key], Component]] = {}
+    by_component: dict[frozenset[str], tuple[dict[exp.Expr, GroupKey], Component]] = {}
     for node, key in found.items():
         public = public_key(node, rows) or equated_key(node, key, rows)
         if public is not None:
@@ -70,7 +70,7 @@ def _together(found: Found, rows: Rows) -> dict[exp.Expr, Group]:
     }
 
 
-def _joined(connected: Component, found: Found, keys: Sequence[Key], planning: Planning) -> Tuples:
+def _joined(connected: Component, found: Found, keys: Sequence[GroupKey], planning: Planning) -> Tuples:
     """Tuples of public items; those of a declared key, which is read from a column equal to it, are declared values."""
     read = [*found.values()]
     declared = [(n, set(k.values) - {None}) for n, k in enumerate(keys) if k.raw != read[n].raw]
@@ -78,7 +78,7 @@ def _joined(connected: Component, found: Found, keys: Sequence[Key], planning: P
     return tuple(t for t in rows if all(t[n] in known for n, known in declared))
 
 
-def _composites(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, Group]:
+def _composites(found: Found, rows: JoinedRows, planning: Planning) -> dict[exp.Expr, Group]:
     named: dict[tuple[str, str], dict[str, exp.Expr]] = {}
     for node in found:
         for scan, field in rows.candidates(node) if type(node) is exp.Column else ():
@@ -94,7 +94,9 @@ def _composites(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, 
     return result
 
 
-def _listed(source: nodes.Item, columns: Sequence[str], keys: Sequence[Key], planning: Planning) -> Tuples:
+def _listed(
+    source: nodes.Item, columns: Sequence[str], keys: Sequence[GroupKey], planning: Planning
+) -> Tuples:
     rows = planning.context.facts(duck.distinct(source, columns, MOST))
     check_size(len(rows), None)
     scaled = [tuple(_physical(v, k) for v, k in zip(row, keys, strict=True)) for row in rows]
@@ -102,7 +104,7 @@ def _listed(source: nodes.Item, columns: Sequence[str], keys: Sequence[Key], pla
     return tuple(r for r in scaled if all(v in known for v, known in zip(r, declared, strict=True)))
 
 
-def _physical(value: Scalar | None, key: Key) -> Scalar | None:
+def _physical(value: Scalar | None, key: GroupKey) -> Scalar | None:
     scale = key.typed.scale or 0
     if scale and value is not None and not isinstance(value, bool | str):
         return int(Fraction(value) * 10**scale)  # type: ignore[arg-type]

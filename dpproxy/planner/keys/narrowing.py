@@ -12,14 +12,14 @@ from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.image import holding, input_of
-from dpproxy.analysis.keys import MOST_KEYS, Key, Value
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.keys import MOST_KEYS, GroupKey, Value
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.planning import Planning
 from dpproxy.values.errors import Refusal, Unsupported
 from dpproxy.values.work import step
 
-ByNode = dict[exp.Expr, tuple[int, Key]]
+ByNode = dict[exp.Expr, tuple[int, GroupKey]]
 
 
 def narrowed(
@@ -47,7 +47,7 @@ def narrowed(
 
 
 def passing(
-    column: exp.Column, key: Key, conditions: Sequence[exp.Expr], planning: Planning
+    column: exp.Column, key: GroupKey, conditions: Sequence[exp.Expr], planning: Planning
 ) -> tuple[Value, ...]:
     """The values of a column that pass the conditions about it alone.
 
@@ -74,7 +74,7 @@ def _over_keys(condition: exp.Expr, by_node: ByNode, planning: Planning) -> tupl
         return None
     if typed.sql.has(nodes.Parameter, nodes.Select, nodes.Combined):
         return None
-    used = {int(c.name[1:]) for c in typed.sql.find_all(nodes.Column)}
+    used = {int(c.name[1:]) for c in typed.sql.find_all(nodes.ColumnRef)}
     return (duck.text(typed.sql), used) if used else None
 
 
@@ -91,7 +91,7 @@ def _compiled(condition: exp.Expr, by_node: ByNode, planning: Planning) -> Typed
             raise Unsupported("not over keys alone")
         return None
 
-    return compile_boolean(condition, Scope(Level.ROW, leaf, planning.parameters))
+    return compile_boolean(condition, Scope(ExpressionLevel.ROW, leaf, planning.parameters))
 
 
 def _merged(

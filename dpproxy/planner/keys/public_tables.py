@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key, check_size
+from dpproxy.analysis.keys import GroupKey, check_size
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import Declared, Field, Public
 from dpproxy.planner.rows.owners import all_of
-from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import DATE, INTEGERS, TEXTS
 
@@ -34,13 +34,13 @@ class Component:
         return frozenset(s.name for s in self.scans)
 
 
-def component(scan: Scan, rows: Rows) -> Component:
+def component(scan: Scan, rows: JoinedRows) -> Component:
     """The public items that vary together with one of them."""
     public = {s.name: s for s in rows.scans if s.owner is None and s.stage is None}
     holder = {c.name: s.name for s in public.values() for c in s.content}
     about = []
     for condition in rows.conditions:
-        columns = {c.name for c in condition.find_all(nodes.Column)}
+        columns = {c.name for c in condition.find_all(nodes.ColumnRef)}
         if (
             columns
             and columns <= holder.keys()
@@ -54,7 +54,7 @@ def component(scan: Scan, rows: Rows) -> Component:
     return Component(tuple(s for n, s in public.items() if n in reached), tuple(chosen))
 
 
-def public_key(node: exp.Expr, rows: Rows) -> tuple[Scan, Key] | None:
+def public_key(node: exp.Expr, rows: JoinedRows) -> tuple[Scan, GroupKey] | None:
     """A public column as a key whose values are not listed yet, with its item; None of any other."""
     found = list(rows.candidates(node)) if type(node) is exp.Column else []
     if len(found) != 1:
@@ -66,7 +66,7 @@ def public_key(node: exp.Expr, rows: Rows) -> tuple[Scan, Key] | None:
     return None if key.typed.is_number and key.typed.scale is None else (scan, key)
 
 
-def equated_key(node: exp.Expr, key: Key, rows: Rows) -> tuple[Scan, Key] | None:
+def equated_key(node: exp.Expr, key: GroupKey, rows: JoinedRows) -> tuple[Scan, GroupKey] | None:
     """A declared column as a key that is read from the public column that every row has the same value in."""
     found = list(rows.candidates(node)) if type(node) is exp.Column else []
     if len(found) != 1 or not isinstance(found[0][1], Declared):
@@ -79,7 +79,7 @@ def equated_key(node: exp.Expr, key: Key, rows: Rows) -> tuple[Scan, Key] | None
         if not isinstance(condition, nodes.Binary) or condition.operator != "=":
             continue
         for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
-            if type(other) is nodes.Column and other.name in public and duck.text(one) in own:
+            if type(other) is nodes.ColumnRef and other.name in public and duck.text(one) in own:
                 scan, field = public[other.name]
                 if _alike(found[0][1], field):
                     return scan, replace(key, raw=other)
@@ -92,7 +92,7 @@ def _alike(one: Field, other: Field) -> bool:
     return any(kinds <= family for family in (INTEGERS, TEXTS, {DATE.oid}))
 
 
-def listed(node: exp.Column, rows: Rows, planning: Planning) -> tuple[Scalar | None, ...] | None:
+def listed(node: exp.Column, rows: JoinedRows, planning: Planning) -> tuple[Scalar | None, ...] | None:
     """The values of a public column of inner joins under the conditions over public columns; None for any other."""
     found = public_key(node, rows)
     if found is None or any(j.kind != "CROSS" for j in rows.joins):
@@ -102,7 +102,7 @@ def listed(node: exp.Column, rows: Rows, planning: Planning) -> tuple[Scalar | N
 
 
 def tuples(
-    found: Component, keys: Sequence[Key], planning: Planning, at: int | None = None
+    found: Component, keys: Sequence[GroupKey], planning: Planning, at: int | None = None
 ) -> tuple[tuple[Scalar | None, ...], ...]:
     """What the keys are together, in order. Raises 54001 for too many."""
     select = nodes.Select(
@@ -119,7 +119,7 @@ def tuples(
     return tuple(tuple(_physical(v, k) for v, k in zip(row, keys, strict=True)) for row in rows)
 
 
-def _physical(value: Scalar | None, key: Key) -> Scalar | None:
+def _physical(value: Scalar | None, key: GroupKey) -> Scalar | None:
     """Exact numbers as whole numbers, whatever the engine hands them over as."""
     if key.typed.is_number and key.typed.scale is not None and value is not None:
         return int(str(value))

@@ -7,7 +7,7 @@ from sqlglot import exp
 from dpproxy.algebra.plan import Notice
 from dpproxy.analysis.unseen import Unseen
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import Rows, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.policy.model import Members
 from dpproxy.values.pgtypes import UNKNOWN
 
@@ -15,7 +15,7 @@ MOST_NAMED = 10
 """Declared values that the notice lists."""
 
 
-def tell_undeclared(select: exp.Select, rows: Rows, planning: Planning) -> None:
+def tell_undeclared(select: exp.Select, rows: JoinedRows, planning: Planning) -> None:
     """A notice for each text that WHERE compares a column with, though the policy lists others for it."""
     where = select.args.get("where")
     for node in own_nodes(where) if where is not None else ():
@@ -49,7 +49,7 @@ def _unseen(node: exp.Parameter, planning: Planning) -> list[Unseen]:
     return [v for v in (values or ())[number - 1 : number] if isinstance(v, Unseen)]
 
 
-def _declared(node: exp.Column, rows: Rows, planning: Planning) -> tuple[str, ...]:
+def _declared(node: exp.Column, rows: JoinedRows, planning: Planning) -> tuple[str, ...]:
     """The texts that the policy lists for a column; none where it lists no texts."""
     found = list(rows.candidates(node))
     table = planning.context.policy.tables.get(found[0][0].table) if len(found) == 1 else None

@@ -14,13 +14,13 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open.limits import check_join
 from dpproxy.planner.open.relations import OpenColumn
-from dpproxy.planner.open.sizes import Pin, Source, size_of_inner, size_of_outer
+from dpproxy.planner.open.sizes import Pin, SizedSource, size_of_inner, size_of_outer
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.relation import Scan, own_nodes
 from dpproxy.planner.rows.scans import public_value
-from dpproxy.planner.rows.sources import Entry
+from dpproxy.planner.rows.sources import FromEntry
 from dpproxy.policy.model import TablePolicy
 from dpproxy.values.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
 
@@ -35,12 +35,12 @@ class OpenRows:
     ``visible`` are the columns that a bare name finds and ``*`` lists: those of USING once, and first.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[SizedSource, ...]
     visible: tuple[OpenColumn, ...]
     joins: tuple[nodes.Join, ...]
     rows: int
     around: Around | None = None
-    run: tuple[Source, ...] = ()
+    run: tuple[SizedSource, ...] = ()
     """Inner joins since the last outer one, all before that as one; not in ``rows`` until they are settled."""
     pins: tuple[Pin, ...] = ()
     """What conditions leave one value in the run."""
@@ -109,7 +109,7 @@ def _written(name: str, alias: str | None) -> exp.Column:
 
 def open_rows(
     select: exp.Select,
-    found: Sequence[Entry],
+    found: Sequence[FromEntry],
     planning: Planning,
     scope_of: Callable[[OpenRows], Scope],
     around: Around | None,
@@ -126,14 +126,14 @@ def open_rows(
     return _settled(rows, planning, found[-1])
 
 
-def _settled(rows: OpenRows, planning: Planning, entry: Entry) -> OpenRows:
+def _settled(rows: OpenRows, planning: Planning, entry: FromEntry) -> OpenRows:
     """With the size of the inner joins so far. Raises ``TooComplex``."""
     size = size_of_inner(rows.run, rows.pins, planning)
     check_join(size, [s.rows for s in rows.sources], position(entry.node))
     return replace(rows, rows=size)
 
 
-def _source(entry: Entry, planning: Planning) -> Source:
+def _source(entry: FromEntry, planning: Planning) -> SizedSource:
     name = planning.reserve("q")
     relation = entry.relation
     columns: list[OpenColumn]
@@ -143,7 +143,7 @@ def _source(entry: Entry, planning: Planning) -> Source:
         item: nodes.Item = nodes.Table(relation.name, nodes.Bare(name))
         counted = nodes.Select((duck.count_star(),), nodes.Table(relation.name))
         [[size]] = planning.context.facts(counted)
-        return Source(
+        return SizedSource(
             entry.alias,
             item,
             _named(columns, entry.names_for(len(columns))),
@@ -158,7 +158,7 @@ def _source(entry: Entry, planning: Planning) -> Source:
         for i, c in enumerate(relation.columns)
     ]
     item = nodes.Subquery(relation.query, nodes.Bare(name))
-    return Source(
+    return SizedSource(
         entry.alias,
         item,
         _named(columns, entry.names_for(len(columns))),
@@ -172,7 +172,7 @@ def _source(entry: Entry, planning: Planning) -> Source:
 def _qualified(typed: Typed, name: str) -> Typed:
     return replace(
         typed,
-        sql=typed.sql.replaced(lambda n: replace(n, table=name) if isinstance(n, nodes.Column) else None),
+        sql=typed.sql.replaced(lambda n: replace(n, table=name) if isinstance(n, nodes.ColumnRef) else None),
     )
 
 
@@ -181,7 +181,7 @@ def _named(columns: Sequence[OpenColumn], names: Sequence[str]) -> tuple[OpenCol
 
 
 def _joined(
-    rows: OpenRows, source: Source, entry: Entry, planning: Planning, scope_of: Callable[[OpenRows], Scope],
+    rows: OpenRows, source: SizedSource, entry: FromEntry, planning: Planning, scope_of: Callable[[OpenRows], Scope],
     pool: Sequence[exp.Expr],
 ) -> OpenRows:  # fmt: skip
     join = entry.join
@@ -222,10 +222,10 @@ def _joined(
     size = size_of_outer(rows.sources, rows.rows, source, pins, side, planning)
     check_join(size, [s.rows for s in both.sources], position(entry.node))
     columns = tuple(c for s in both.sources for c in s.columns)
-    return replace(both, rows=size, run=(Source("", source.item, columns, size, None),), pins=())
+    return replace(both, rows=size, run=(SizedSource("", source.item, columns, size, None),), pins=())
 
 
-def _using(name: str, rows: OpenRows, entry: Entry) -> OpenColumn:
+def _using(name: str, rows: OpenRows, entry: FromEntry) -> OpenColumn:
     found = rows.find(exp.column(name))
     if found is None:
         raise UndefinedColumn(
@@ -235,7 +235,7 @@ def _using(name: str, rows: OpenRows, entry: Entry) -> OpenColumn:
     return found
 
 
-def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: Entry, scope: Scope) -> OpenColumn:
+def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: FromEntry, scope: Scope) -> OpenColumn:
     """The one column that USING makes of two."""
     if side != "FULL":
         return b if side == "RIGHT" else a
@@ -259,7 +259,7 @@ _EXACT = (
 """What has one value for each combination of values of its columns."""
 
 
-def _pins(node: exp.Expr, both: OpenRows, source: Source) -> Iterator[Pin]:
+def _pins(node: exp.Expr, both: OpenRows, source: SizedSource) -> Iterator[Pin]:
     """What an equality leaves one value where it is about the new entry: either side, for each value of the other."""
     node = node.unnest()
     if type(node) is not exp.EQ:

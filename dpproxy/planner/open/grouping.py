@@ -12,7 +12,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.answer import ordinal
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.select_list import Item
+from dpproxy.planner.select_list import SelectItem
 from dpproxy.values.errors import GroupingError
 from dpproxy.values.pgtypes import INT4
 
@@ -60,7 +60,7 @@ def _is_window(node: exp.Expr) -> bool:
 
 def grouping(
     select: exp.Select,
-    listed: Sequence[Item],
+    listed: Sequence[SelectItem],
     knows: Callable[[str], bool],
     compiled: Callable[[exp.Expr], Typed],
 ) -> Grouping | None:
@@ -76,7 +76,7 @@ def grouping(
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    listed: Sequence[Item]
+    listed: Sequence[SelectItem]
     knows: Callable[[str], bool]
     compiled: Callable[[exp.Expr], Typed]
     keys: dict[exp.Expr, Typed]

@@ -85,7 +85,7 @@ _CARRIED: Mapping[int, Callable[[nodes.Expr], nodes.Expr]] = {
 
 def _as(item: nodes.Expr, carry: Callable[[nodes.Expr], nodes.Expr]) -> nodes.Expr:
     value = item.value if isinstance(item, nodes.Named) else item
-    name = item.name if isinstance(item, nodes.Named | nodes.Column) else ""
+    name = item.name if isinstance(item, nodes.Named | nodes.ColumnRef) else ""
     return duck.named(carry(value), name)
 
 

@@ -25,7 +25,7 @@ def placed(query: nodes.Query, planning: Planning) -> nodes.Query:
     if not any(is_public(t) for t in query.find_all(nodes.Table)):
         return query
     columns: dict[str | None, set[str]] = {}
-    for column in query.find_all(nodes.Column):
+    for column in query.find_all(nodes.ColumnRef):
         columns.setdefault(column.table, set()).add(column.name)
     others: dict[int, nodes.Node] = {}
     left: list[nodes.Node] = [query]
@@ -49,7 +49,7 @@ def _is_apart(query: nodes.Query) -> bool:
     """Reads public tables, nothing released, and no column of a query around it."""
     tables = list(query.find_all(nodes.Table))
     own = {n.alias for n in query.walk() if isinstance(n, nodes.Item)}
-    around = {c.table for c in query.find_all(nodes.Column) if c.table} - own
+    around = {c.table for c in query.find_all(nodes.ColumnRef) if c.table} - own
     return bool(tables) and all(map(is_public, tables)) and not (reads_release(query) or around)
 
 

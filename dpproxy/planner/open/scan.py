@@ -12,7 +12,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open.limits import refuse_plain
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.fields import Present, Public, no_keys
+from dpproxy.planner.rows.fields import PresenceField, Public, no_keys
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
@@ -21,7 +21,7 @@ MOST_WRITTEN = 2_000
 """Rows of a public subquery that are written into the statement."""
 
 _PLAIN: frozenset[type[nodes.Node]] = frozenset({
-    nodes.Join, nodes.Ordered, nodes.Table, nodes.Release, nodes.Subquery, nodes.Column, nodes.Named, nodes.Star,
+    nodes.Join, nodes.Ordered, nodes.Table, nodes.Release, nodes.Subquery, nodes.ColumnRef, nodes.Named, nodes.Star,
     nodes.Number, nodes.Text, nodes.Truth, nodes.Null, nodes.Paren, nodes.And, nodes.Or, nodes.Not, nodes.IsNull,
     nodes.InList, nodes.InQuery, nodes.Exists, nodes.Case, nodes.Values, nodes.Tuple,
 })  # fmt: skip
@@ -39,7 +39,7 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     shown = tuple(duck.named(duck.column(f"c{i}"), n) for i, n in enumerate(names))
     select = nodes.Select(shown, nodes.Subquery(query, nodes.Bare("s")))
     fields = tuple(
-        Present(c.name, Column(n, c.typed.type))
+        PresenceField(c.name, Column(n, c.typed.type))
         if c.typed.type.oid in PLAIN
         else Public(
             c.name,
@@ -69,7 +69,7 @@ def _is_plain_node(node: nodes.Node) -> bool:
         case nodes.Call():
             return node.name == "count" and node.where is None
         case nodes.Cast():
-            return type(node.value) is nodes.Column and node.type == "DOUBLE" and not node.tries
+            return type(node.value) is nodes.ColumnRef and node.type == "DOUBLE" and not node.tries
         case _:
             return type(node) in _PLAIN
 

@@ -11,7 +11,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.planner.answer import UNKNOWN_ERROR, limits, ordering, row_number
@@ -28,8 +28,8 @@ from dpproxy.planner.open.subqueries import Subqueries
 from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
-from dpproxy.planner.rows.sources import Entry, Env
-from dpproxy.planner.select_list import Item, is_star, items
+from dpproxy.planner.rows.sources import Env, FromEntry
+from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
 from dpproxy.values.errors import GroupingError, SyntaxRefused, UndefinedTable
 from dpproxy.values.pgtypes import TEXT, UNKNOWN
@@ -48,7 +48,7 @@ class _Place:
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
-        return Scope(Level.RELEASED, self._leaf, self.planning.parameters)
+        return Scope(ExpressionLevel.RELEASED, self._leaf, self.planning.parameters)
 
     def _leaf(self, node: exp.Expr) -> Typed | None:
         grouped = self.grouping
@@ -94,7 +94,7 @@ class _Place:
         return key
 
 
-def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, env: Env) -> Open:
+def open_select(select: exp.Select, found: Sequence[FromEntry], planning: Planning, env: Env) -> Open:
     """Plan one SELECT over open relations. Raises a ``Refusal``."""
     for clause, words in (("where", "WHERE"), ("group", "GROUP BY"), ("having", "HAVING")):
         refuse_windows(select.args.get(clause), words)
@@ -155,7 +155,7 @@ def _bounds(
     return (most if limit is None else min(most, row_number(limit, scope))), False
 
 
-def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) -> Unique:
+def _unique(listed: Sequence[SelectItem], rows: OpenRows, grouped: Grouping | None) -> Unique:
     written = [item.node.unnest() for item in listed]
     if grouped is not None:
         return None if grouped.has_sets else of_groups(grouped.keys, written)
@@ -189,7 +189,7 @@ def _further(written: Sequence[exp.Expr], rows: OpenRows, grouped: Grouping | No
     return _of_one(rows, written, only.further) if found is None and only is not None else found
 
 
-def _is_chosen(select: exp.Select, listed: Sequence[Item], rows: OpenRows) -> bool:
+def _is_chosen(select: exp.Select, listed: Sequence[SelectItem], rows: OpenRows) -> bool:
     """Whether released values may decide which rows there are, or which are in one group."""
     noisy = {c.name for source in rows.sources for c in source.columns if c.accuracy is not None}
     is_cut = select.args.get("limit") is not None or select.args.get("offset") is not None
@@ -212,7 +212,9 @@ def _noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
     return [c.accuracy for c in found if c is not None and c.accuracy is not None]
 
 
-def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows, *, chosen: bool) -> OpenColumn:
+def _column(
+    index: int, item: SelectItem, value: Typed, raw: Typed, rows: OpenRows, *, chosen: bool
+) -> OpenColumn:
     """A released count stays a count where it is passed on as it is."""
     held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
     literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
@@ -253,7 +255,7 @@ def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:
     return settle(value, TEXT, scope, node) if value.type is UNKNOWN else value
 
 
-def _normal(select: exp.Select, rows: OpenRows) -> tuple[tuple[Item, ...], exp.Select]:
+def _normal(select: exp.Select, rows: OpenRows) -> tuple[tuple[SelectItem, ...], exp.Select]:
     """The SELECT list without stars, and a copy of the SELECT in which one column is written one way.
 
     A bare name in ORDER BY is a column of the SELECT list first.
@@ -270,26 +272,30 @@ def _normal(select: exp.Select, rows: OpenRows) -> tuple[tuple[Item, ...], exp.S
     for entry, name in bare:
         entry.set("this", name)
     named = items(select)
-    listed: list[Item] = []
+    listed: list[SelectItem] = []
     for item, normal in zip(named, items(copy), strict=True):
         if is_star(item.node):
             listed += _star(item.node, rows)
         else:
-            listed.append(Item(normal.node, item.name))
+            listed.append(SelectItem(normal.node, item.name))
     return tuple(listed), copy
 
 
-def _star(node: exp.Expr, rows: OpenRows) -> list[Item]:
+def _star(node: exp.Expr, rows: OpenRows) -> list[SelectItem]:
     table = node.table if isinstance(node, exp.Column) else ""
     if table and all(s.alias != table for s in rows.sources):
         raise UndefinedTable(f'missing FROM-clause entry for table "{table}"', position=position(node))
     if not rows.sources:
         raise SyntaxRefused("SELECT * with no tables specified is not valid", position=position(node))
-    return [Item(written, column.name) for written, column in rows.listed(table)]
+    return [SelectItem(written, column.name) for written, column in rows.listed(table)]
 
 
 def _distinct(
-    select: exp.Select, query: nodes.Select, listed: Sequence[Item], values: Sequence[Typed], scope: Scope
+    select: exp.Select,
+    query: nodes.Select,
+    listed: Sequence[SelectItem],
+    values: Sequence[Typed],
+    scope: Scope,
 ) -> nodes.Select:
     distinct = select.args.get("distinct")
     if distinct is None:

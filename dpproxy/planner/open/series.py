@@ -13,7 +13,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.intervals import read_interval
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, number
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
@@ -38,7 +38,7 @@ def write_series(tree: exp.Expr) -> exp.Expr:
 
 def open_series(node: exp.ExplodingGenerateSeries, alias: str, planning: Planning) -> Open:
     """The values as a relation of one column, which has the name of the alias. Raises a ``Refusal``."""
-    scope = Scope(Level.RELEASED, _no_column, planning.parameters)
+    scope = Scope(ExpressionLevel.RELEASED, _no_column, planning.parameters)
     start = compile_expression(node.args["start"], scope)
     end = settle(compile_expression(node.args["end"], scope), start.type, scope, node)
     start = settle(start, end.type, scope, node)

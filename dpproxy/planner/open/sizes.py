@@ -19,7 +19,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SizedSource:
     """One entry of FROM; ``typed.sql`` of its columns is qualified by a name that nothing else has."""
 
     alias: str
@@ -33,7 +33,7 @@ class Source:
     further: frozenset[int] | None = None
 
 
-def size_of_inner(sources: Sequence[Source], pins: Sequence[Pin], planning: Planning) -> int:
+def size_of_inner(sources: Sequence[SizedSource], pins: Sequence[Pin], planning: Planning) -> int:
     """The most rows of inner joins, whose order is the engine's choice: the least that an order from any source gives.
 
     Each step takes the source of which the fewest rows share the values of what is equated with those before.
@@ -41,7 +41,7 @@ def size_of_inner(sources: Sequence[Source], pins: Sequence[Pin], planning: Plan
     return min(_from(start, sources, pins, planning) for start in sources)
 
 
-def _from(start: Source, sources: Sequence[Source], pins: Sequence[Pin], planning: Planning) -> int:
+def _from(start: SizedSource, sources: Sequence[SizedSource], pins: Sequence[Pin], planning: Planning) -> int:
     known = {id(c) for c in start.columns}
     left = [s for s in sources if s is not start]
     most = {id(s): _most(s, _met(pins, known), planning) for s in left}
@@ -65,9 +65,9 @@ def _met(pins: Sequence[Pin], known: Collection[int]) -> list[OpenColumn]:
 
 
 def size_of_outer(
-    sources: Sequence[Source],
+    sources: Sequence[SizedSource],
     before: int,
-    source: Source,
+    source: SizedSource,
     pins: Sequence[Pin],
     side: str,
     planning: Planning,
@@ -82,7 +82,7 @@ def size_of_outer(
 
 
 def size_of_groups(
-    sources: Sequence[Source], keys: Sequence[OpenColumn | None], rows: int, planning: Planning
+    sources: Sequence[SizedSource], keys: Sequence[OpenColumn | None], rows: int, planning: Planning
 ) -> int:
     """The most groups of joined rows: the combinations of the keys that each source has, and none for an outer join.
 
@@ -99,7 +99,7 @@ def size_of_groups(
     return min(rows, prod(sizes))
 
 
-def _distinct(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> int:
+def _distinct(source: SizedSource, columns: Sequence[OpenColumn], planning: Planning) -> int:
     keys = _keys(source, columns, planning)
     if not keys:
         return source.rows
@@ -108,7 +108,7 @@ def _distinct(source: Source, columns: Sequence[OpenColumn], planning: Planning)
     return int(str(count))
 
 
-def _most(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> int:
+def _most(source: SizedSource, columns: Sequence[OpenColumn], planning: Planning) -> int:
     """The most rows that share the values of some columns; at least 1, so that no join hides what another makes."""
     places = _places(source, columns)
     if any(unique is not None and unique <= places for unique in (source.unique, source.further)):
@@ -122,11 +122,11 @@ def _most(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> 
     return max(1, int(str(most or 0)))
 
 
-def _places(source: Source, columns: Sequence[OpenColumn]) -> frozenset[int]:
+def _places(source: SizedSource, columns: Sequence[OpenColumn]) -> frozenset[int]:
     return frozenset(i for i, own in enumerate(source.columns) for c in columns if own is c)
 
 
-def _keys(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> tuple[nodes.Expr, ...]:
+def _keys(source: SizedSource, columns: Sequence[OpenColumn], planning: Planning) -> tuple[nodes.Expr, ...]:
     """The columns of a public table, nothing where it is none or they are not its own."""
     if not source.table:
         return ()

@@ -14,7 +14,7 @@ from dpproxy.planner.open.place import placed
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import Computed, no_keys
-from dpproxy.planner.rows.relation import Scan, Stage
+from dpproxy.planner.rows.relation import ReleasedStage, Scan
 from dpproxy.planner.unique import is_whole, of_values
 from dpproxy.values.errors import TooComplex, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, Column
@@ -53,7 +53,7 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
     ]
     count = nodes.Select((duck.call("count", nodes.Star()),), nodes.Subquery(relation.query, _NAME))
     has = nodes.Parameter(planning.take(placed(count, planning)))
-    stage = Stage(
+    stage = ReleasedStage(
         relation.query, tuple(names), relation.rows, frozenset(names[i] for i in of_values(relation))
     )
     planning.stages.append(stage)
@@ -125,7 +125,7 @@ def chosen(
     held = {name: (stage, place) for stage in planning.stages for place, name in enumerate(stage.names)}
     for condition in _equalities(conditions):
         for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
-            if type(other) is nodes.Column and other.name in held and duck.text(one) in own:
+            if type(other) is nodes.ColumnRef and other.name in held and duck.text(one) in own:
                 stage, place = held[other.name]
                 return nodes.Select((duck.column(f"c{place}", _NAME),), nodes.Subquery(stage.query, _NAME))
     return None

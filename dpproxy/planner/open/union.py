@@ -9,7 +9,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.answer import limits, ordinal, row_number
 from dpproxy.planner.open.relations import Open, OpenColumn, farther
@@ -73,7 +73,7 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
 
 
 def _scope(planning: Planning) -> Scope:
-    return Scope(Level.RELEASED, lambda _: None, planning.parameters)
+    return Scope(ExpressionLevel.RELEASED, lambda _: None, planning.parameters)
 
 
 def _plain(shape: Typed) -> Typed:
@@ -118,7 +118,7 @@ def arranged(node: exp.Expr, found: Open, planning: Planning) -> Open:
     )
 
 
-def _entry(entry: exp.Ordered, found: Open, names: Sequence[nodes.Column]) -> nodes.Ordered:
+def _entry(entry: exp.Ordered, found: Open, names: Sequence[nodes.ColumnRef]) -> nodes.Ordered:
     node = entry.this.unnest()
     place = None
     if isinstance(node, exp.Literal) and not node.is_string:

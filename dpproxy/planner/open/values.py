@@ -10,7 +10,7 @@ from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open.place import reads_release
 from dpproxy.planner.open.relations import Open, OpenColumn
@@ -33,7 +33,7 @@ def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:
             return _no_column(part)
         return subqueries.compiled(part, lambda: scope)
 
-    scope = Scope(Level.RELEASED, leaf, planning.parameters)
+    scope = Scope(ExpressionLevel.RELEASED, leaf, planning.parameters)
     listed = [
         _column(node, [compile_expression(row[i], scope) for row in rows], scope) for i in range(len(rows[0]))
     ]

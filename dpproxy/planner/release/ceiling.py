@@ -14,12 +14,12 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import BOOL, DATE, TEXT
 
 
-def most_distinct(call: exp.Expr, rows: Rows, planning: Planning) -> int | None:
+def most_distinct(call: exp.Expr, rows: JoinedRows, planning: Planning) -> int | None:
     """The most different values of a call of count(DISTINCT x), with a FILTER or without; None for what is not known.
 
     Whatever rows hold, a column reads as one of its declared values or as NULL, which is not counted.
@@ -30,7 +30,7 @@ def most_distinct(call: exp.Expr, rows: Rows, planning: Planning) -> int | None:
     return _most(count.this.expressions[0].unnest(), rows, rows.scope(planning.parameters))
 
 
-def _most(operand: exp.Expr, rows: Rows, scope: Scope) -> int | None:
+def _most(operand: exp.Expr, rows: JoinedRows, scope: Scope) -> int | None:
     try:
         typed = settle(compile_expression(operand, scope), TEXT, scope, operand)
     except Refusal:
@@ -39,7 +39,7 @@ def _most(operand: exp.Expr, rows: Rows, scope: Scope) -> int | None:
     return min((n for n in known if n is not None), default=None)
 
 
-def _by_results(operand: exp.Expr, rows: Rows, scope: Scope) -> int | None:
+def _by_results(operand: exp.Expr, rows: JoinedRows, scope: Scope) -> int | None:
     """Of CASE, as many as its different results have together; conditions make no values."""
     if not isinstance(operand, exp.Case):
         return None
@@ -62,7 +62,7 @@ def _by_type(typed: Typed) -> int | None:
     return None
 
 
-def _by_columns(operand: exp.Expr, rows: Rows) -> int | None:
+def _by_columns(operand: exp.Expr, rows: JoinedRows) -> int | None:
     """As many as the columns have values together: NULL is one more for what is made of them."""
     columns = list(dict.fromkeys(operand.find_all(exp.Column)))
     if operand.find(exp.Query) is not None:

@@ -14,7 +14,7 @@ from dpproxy.algebra.plan import Part
 from dpproxy.analysis.work import CALL, row_work
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fanout import FanOut, fan_out
-from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.values.errors import TooComplex
 
 PLAIN = 40
@@ -48,7 +48,7 @@ def widen(planning: Planning, most: int, least: int, met: FanOut) -> None:
     planning.fan = max(planning.fan, max(1, own // max(1, least)) * met.mean)
 
 
-Meet = Callable[[Rows, Sequence[nodes.Expr], Rows], None]
+Meet = Callable[[JoinedRows, Sequence[nodes.Expr], JoinedRows], None]
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def nested(planning: Planning) -> Iterator[Meet]:
     """
     before, planning.inner = planning.inner, 1
 
-    def meet(inside: Rows, conditions: Sequence[nodes.Expr], rows: Rows) -> None:
+    def meet(inside: JoinedRows, conditions: Sequence[nodes.Expr], rows: JoinedRows) -> None:
         most = inside.most
         if not inside.owner:
             met = fan_out(inside.scans, [*inside.conditions, *conditions], list(_around(rows)), planning)
@@ -72,7 +72,7 @@ def nested(planning: Planning) -> Iterator[Meet]:
         planning.inner = max(before, planning.inner)
 
 
-def _around(rows: Rows) -> Iterator[Scan]:
+def _around(rows: JoinedRows) -> Iterator[Scan]:
     yield from rows.scans
     if rows.outer is not None:
         yield from _around(rows.outer)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key, declared, inside
+from dpproxy.analysis.keys import GroupKey, declared, inside
 from dpproxy.analysis.totality import check_total
 from dpproxy.planner.rows.owners import all_of
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.truncation import bounded, truncated
 from dpproxy.values.errors import TooComplex
 
-_ANY = nodes.Column(nodes.Bare("#"))
+_ANY = nodes.ColumnRef(nodes.Bare("#"))
 """In the place of a number."""
 
 _SUBQUERIES = frozenset((nodes.Exists, nodes.InQuery, nodes.Scalar))
@@ -21,7 +21,7 @@ MOST_SUBQUERIES = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class ExactQuery:
     """The statement and the numbers of its parameters: 1 is the truncation secret, others are released values."""
 
     query: nodes.Select
@@ -48,19 +48,19 @@ def _by_numbers(conditions: list[nodes.Expr]) -> list[nodes.Expr]:
     return conditions if len(conditions) == 1 else sorted(conditions, key=duck.text)
 
 
-def source_of(rows: Rows, further: Sequence[nodes.Expr] = ()) -> nodes.Select:
+def source_of(rows: JoinedRows, further: Sequence[nodes.Expr] = ()) -> nodes.Select:
     """SELECT without a list over the joined rows that satisfy every condition and belong to somebody."""
     where = [*rows.present, *ordered(rows.conditions), *further]
     return nodes.Select(source=rows.scans[0].item, joins=rows.joins, where=all_of(where) if where else None)
 
 
 def exact_sql(
-    rows: Rows,
-    keys: Sequence[Key],
+    rows: JoinedRows,
+    keys: Sequence[GroupKey],
     columns: Sequence[nodes.Named],
     groups: int | None,
     cell: nodes.Expr | None = None,
-) -> Exact:
+) -> ExactQuery:
     """SELECT keys, measures FROM the bounded rows GROUP BY keys.
 
     ``columns`` are the measures with their names. ``groups`` is the most groups a unit may touch, None for any. A
@@ -75,15 +75,15 @@ def exact_sql(
     select = replace(select, items=(*select.items, *shown, *columns), group=places)
     if not filtered and any(k.is_raw for k in keys):
         select = _declared_only(select, keys, len(columns))
-    return Exact(select, _parameters(select))
+    return ExactQuery(select, _parameters(select))
 
 
-def rows_sql(rows: Rows, columns: Sequence[tuple[nodes.Expr, str]]) -> Exact:
+def rows_sql(rows: JoinedRows, columns: Sequence[tuple[nodes.Expr, str]]) -> ExactQuery:
     """SELECT columns, under names, FROM the bounded rows: what only a protected view is made of."""
     select, _ = _bounded(rows, [], None)
     named = tuple(duck.named(expression, name) for expression, name in columns)
     select = replace(select, items=(*select.items, *named))
-    return Exact(select, _parameters(select))
+    return ExactQuery(select, _parameters(select))
 
 
 def _parameters(select: nodes.Select) -> frozenset[int]:
@@ -103,7 +103,7 @@ def measured(measures: Sequence[nodes.Expr]) -> list[nodes.Named]:
     return [nodes.Named(duck.cast(m, "INT128"), nodes.Bare(f"m{index}")) for index, m in enumerate(measures)]
 
 
-def _bounded(rows: Rows, keys: Sequence[Key], groups: int | None) -> tuple[nodes.Select, bool]:
+def _bounded(rows: JoinedRows, keys: Sequence[GroupKey], groups: int | None) -> tuple[nodes.Select, bool]:
     """The rows of which no unit has more than it may; and whether only declared keys are left."""
     if rows.unit is None and groups is not None:
         raise AssertionError("without a key nothing is cut")
@@ -120,7 +120,7 @@ def _bounded(rows: Rows, keys: Sequence[Key], groups: int | None) -> tuple[nodes
     return nodes.Select(source=bounded(limited)), True
 
 
-def _declared_only(groups: nodes.Select, keys: Sequence[Key], measures: int) -> nodes.Select:
+def _declared_only(groups: nodes.Select, keys: Sequence[GroupKey], measures: int) -> nodes.Select:
     """The groups of declared keys, under the declared values: what a row holds beside them never leaves the engine.
 
     Joined after the grouping, which costs nothing; a condition on every row would more than double the time.
@@ -129,9 +129,11 @@ def _declared_only(groups: nodes.Select, keys: Sequence[Key], measures: int) -> 
     shown, joins = [], []
     for index, key in enumerate(keys):
         name, origin = nodes.Bare(f"k{index}"), nodes.Bare(f"d{index}") if key.is_raw else g
-        shown.append(nodes.Column(name, origin))
+        shown.append(nodes.ColumnRef(name, origin))
         if key.is_raw:
-            same = nodes.Binary("IS NOT DISTINCT FROM", nodes.Column(name, g), nodes.Column(name, origin))
+            same = nodes.Binary(
+                "IS NOT DISTINCT FROM", nodes.ColumnRef(name, g), nodes.ColumnRef(name, origin)
+            )
             joins.append(nodes.Join(declared(key, name, origin), on=same))
-    shown += [nodes.Column(nodes.Bare(f"m{index}"), g) for index in range(measures)]
+    shown += [nodes.ColumnRef(nodes.Bare(f"m{index}"), g) for index in range(measures)]
     return nodes.Select(tuple(shown), nodes.Subquery(groups, g), tuple(joins))

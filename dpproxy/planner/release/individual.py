@@ -30,14 +30,14 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
 from dpproxy.planner.release.exact import exact_sql, measured
 from dpproxy.planner.release.priors import prior_nodes, prior_of, refined_part
-from dpproxy.planner.release.scope import Call, ReleasedScope
+from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.rewrites.empty import has_no_rows
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.owners import owner_link, unit_link
 from dpproxy.planner.rows.predicates import inner_of
-from dpproxy.planner.rows.relation import Rows
-from dpproxy.planner.rows.sources import Entry, Env
+from dpproxy.planner.rows.relation import JoinedRows
+from dpproxy.planner.rows.sources import Env, FromEntry
 from dpproxy.policy.model import TablePolicy
 from dpproxy.policy.units import unit_table
 from dpproxy.sql.quoting import identifier
@@ -54,7 +54,7 @@ def is_individual(select: exp.Select) -> bool:
     return any(n.expressions[0].find(exp.AggFunc) is None for n in prior_nodes(select))
 
 
-def individual(select: exp.Select, found: list[Entry], planning: Planning, env: Env) -> Open:
+def individual(select: exp.Select, found: list[FromEntry], planning: Planning, env: Env) -> Open:
     """The released relation of such a SELECT: one row. Raises a ``Refusal``; nothing is read or spent."""
     table = _table(select, found)
     key, constant, rest = _split(select, found[0], table, planning)
@@ -67,7 +67,7 @@ def individual(select: exp.Select, found: list[Entry], planning: Planning, env: 
     for node in dict.fromkeys(prior_nodes(rest)):
         refined, number = _part(node, theirs, planning)
         numbers += [number] if number not in numbers else []
-        calls[node] = Call(refined, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
+        calls[node] = AggregateCall(refined, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
     names = ", ".join(duck.words(n.expressions[0]).lower() for n in calls)
     planning.describe(f"a prior and {names} of one {key} on {table.name}", f"one {key} of {table.name}")
     settings = planning.context.settings
@@ -84,7 +84,7 @@ def individual(select: exp.Select, found: list[Entry], planning: Planning, env: 
     )
 
 
-def _table(select: exp.Select, found: list[Entry]) -> TablePolicy:
+def _table(select: exp.Select, found: list[FromEntry]) -> TablePolicy:
     """The one table of FROM; everything that could make other than one row is refused."""
     for name in ("group", "having", "distinct"):
         if select.args.get(name):
@@ -102,7 +102,7 @@ def _table(select: exp.Select, found: list[Entry]) -> TablePolicy:
 
 
 def _split(
-    select: exp.Select, entry: Entry, table: TablePolicy, planning: Planning
+    select: exp.Select, entry: FromEntry, table: TablePolicy, planning: Planning
 ) -> tuple[str, exp.Expr, exp.Select]:
     """The privacy key, the constant it equals, and the SELECT without that condition."""
     policy = planning.context.policy
@@ -141,7 +141,7 @@ def _constant(node: exp.Expr, key: str, alias: str) -> exp.Expr | None:
     return None
 
 
-def _unit(rows: Rows, planning: Planning, at: int | None) -> Typed:
+def _unit(rows: JoinedRows, planning: Planning, at: int | None) -> Typed:
     """The resolved privacy unit, whatever column was named: nothing else decides whose rows are read."""
     owner = planning.context.policy.tables[rows.owner].unit
     kind = next(
@@ -156,7 +156,7 @@ def _unit(rows: Rows, planning: Planning, at: int | None) -> Typed:
     return Typed(rows.unit, kind, nullable=False)
 
 
-def _part(node: exp.Expr, rows: Rows, planning: Planning) -> tuple[Refined, int]:
+def _part(node: exp.Expr, rows: JoinedRows, planning: Planning) -> tuple[Refined, int]:
     """The release of one value."""
     operand = node.expressions[0]
     scope = rows.scope(planning.parameters)

@@ -20,7 +20,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.config import settings as session
 from dpproxy.config.settings import DEFAULTS
@@ -32,15 +32,15 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.protected import view_query
 from dpproxy.planner.release.allocation import Allocation, allocate
 from dpproxy.planner.release.mechanisms import noise_delta
-from dpproxy.planner.release.scope import Call, ReleasedScope
+from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.rewrites.empty import has_no_rows
 from dpproxy.planner.rows.fields import Computed, no_keys
-from dpproxy.planner.rows.relation import Rows, Scan, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.planner.rows.sources import Env
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
 from dpproxy.values.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
-from dpproxy.views.columns import Moments, ShownColumn, Steps
+from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
 from dpproxy.views.materialized import Materialized
 
 ORDERS = (exp.Min, exp.Max, exp.Median, exp.WithinGroup)
@@ -54,7 +54,7 @@ class InsideStatistic:
 
     name: str
     column: ShownColumn
-    steps: Steps
+    steps: NumberColumn
     width: int
     is_double: bool
 
@@ -80,14 +80,14 @@ class InsideStatistic:
         )
         top = duck.cast(duck.integer(self.steps.high), "HUGEINT")
         inside = duck.cast(duck.call("least", number, top), "HUGEINT")
-        if isinstance(self.steps, Moments):
+        if isinstance(self.steps, MomentColumn):
             return self._moment(self.steps, inside)
         if not self.is_double and self.column.type.oid not in FLOATS:
             return Typed(inside, self.type, self.column.type.scale or 0, nullable=False)
         unit = duck.double(float(self.steps.unit))
         return Typed(duck.binary("*", duck.cast(inside, "DOUBLE"), unit), self.type, None, nullable=False)
 
-    def _moment(self, moments: Moments, inside: nodes.Expr) -> Typed:
+    def _moment(self, moments: MomentColumn, inside: nodes.Expr) -> Typed:
         first = moments.first
         if self.type.oid == DATE.oid:
             day = first.date() if isinstance(first, datetime) else first
@@ -106,7 +106,7 @@ class InsideStatistic:
         self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
     ) -> tuple[nodes.Expr, nodes.Expr]:
         [half] = noise.half_width(confidence)
-        if isinstance(self.steps, Moments):
+        if isinstance(self.steps, MomentColumn):
             raise TypeMismatch(
                 f"the ends of an interval around {self.name}() of a {self.column.type.shown} are no numbers",
                 hint="EXPLAIN (PRIVACY) tells how far off it may be.",
@@ -121,7 +121,9 @@ class InsideStatistic:
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         unit = float(self.unit)
         [half] = noise.half_width(confidence)
-        words = f"\u00b1{half * unit:g} {_SPANS[self.type.oid]}" if isinstance(self.steps, Moments) else None
+        words = (
+            f"\u00b1{half * unit:g} {_SPANS[self.type.oid]}" if isinstance(self.steps, MomentColumn) else None
+        )
         return Error(f"{self.width * unit:g} (width / k)", noise.sd[0] * unit, half * unit, words)
 
 
@@ -143,15 +145,15 @@ def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env,
     own = exp.Table(this=exp.to_identifier(view.name, quoted=True))  # its grant names the budget
     planning.tables.append(Use(env.view or own, view.source))
     rows = _rows(view, node.alias_or_name)
-    scope = Scope(Level.ROW, lambda _: None, planning.parameters)
-    calls: dict[exp.Expr, Call] = {}
+    scope = Scope(ExpressionLevel.ROW, lambda _: None, planning.parameters)
+    calls: dict[exp.Expr, AggregateCall] = {}
     numbers: list[int] = []
     for call in dict.fromkeys(n for e in _written(select) for n in own_nodes(e) if isinstance(n, ORDERS)):
         statistic, fraction = _statistic(call, view, scope)
         part, noise = _part(statistic, fraction, view, planning, call)
         number = planning.add(part)
         numbers += [number] if number not in numbers else []
-        calls[call] = Call(statistic, (duck.column("m0", f"r{number}"),), noise)
+        calls[call] = AggregateCall(statistic, (duck.column("m0", f"r{number}"),), noise)
     if not numbers:
         raise _refused(view, select, "rows are not shown, and nothing else of them is answered")
     named = ", ".join(duck.words(n).lower() for n in calls)
@@ -222,7 +224,7 @@ def _check_current(select: exp.Select, view: Materialized, planning: Planning, e
         )
 
 
-def _rows(view: Materialized, alias: str) -> Rows:
+def _rows(view: Materialized, alias: str) -> JoinedRows:
     """The columns for refusals and names; nothing is ever read through it."""
     fields = tuple(
         Computed(c.name, Column(c.name, c.type), typed(c, c.name), no_keys(c.name)) for c in view.columns
@@ -230,7 +232,7 @@ def _rows(view: Materialized, alias: str) -> Rows:
     content = tuple(duck.column(c.name) for c in view.columns)
     item = nodes.Table(view.table)
     scan = Scan(alias, item, fields, view.name, content=content)
-    return Rows((scan,), None, view.owner, 1, 1, True, content)  # noqa: FBT003 - no unit has several rows
+    return JoinedRows((scan,), None, view.owner, 1, 1, True, content)  # noqa: FBT003 - no unit has several rows
 
 
 def _statistic(node: exp.Expr, view: Materialized, scope: Scope) -> tuple[InsideStatistic, Fraction]:

@@ -24,7 +24,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.typed import as_double
 from dpproxy.planner.release.linear_forms import Block, block
-from dpproxy.planner.release.scope import Call, ReleasedScope
+from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
 from udfs.mechanisms.averaged import widest
 
@@ -121,7 +121,7 @@ class _Distances:
             return rule(self, node)
         return None if calls_in(node, self._scope.calls) else 0.0
 
-    def _call(self, call: Call) -> Distance | None:
+    def _call(self, call: AggregateCall) -> Distance | None:
         if isinstance(call.aggregate, Posterior):
             return None  # its interval is the draw's, around which it need not be
         if isinstance(call.aggregate, Average):

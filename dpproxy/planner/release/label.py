@@ -9,7 +9,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import EARLIER, Rows
+from dpproxy.planner.rows.relation import EARLIER, JoinedRows
 
 UNITS = frozenset(
     "decade year quarter month week day hour minute second epoch dow doy isodow isoyear".split()  # noqa: SIM905 - a table
@@ -20,7 +20,7 @@ OTHER = "public rows"
 """What stands in FROM under no name of the policy."""
 
 
-def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Planning) -> str:
+def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: JoinedRows, planning: Planning) -> str:
     """Aggregates, keys and tables; texts, which may name a person, and names that the analyst made up are left out."""
     policy = planning.context.policy
     known = policy.tables.keys() | policy.views.keys()
@@ -50,11 +50,11 @@ def _words(text: str, spoken: Mapping[str, str]) -> str:
     return _QUOTED.sub(word, text)
 
 
-def unit_words(rows: Rows, planning: Planning) -> str:
+def unit_words(rows: JoinedRows, planning: Planning) -> str:
     """The privacy unit, and the most that is read of one."""
     if rows.unit is None:
         return f"one row of {rows.owner}" + (f", at most {rows.most} times" if rows.most > 1 else "")
-    if rows.present and isinstance(rows.unit, nodes.Column):
+    if rows.present and isinstance(rows.unit, nodes.ColumnRef):
         return f"one {rows.unit.name} of {rows.tables}, at most {_rows(rows.most)}"
     owner = planning.context.policy.tables[rows.owner].unit
     key = owner.key if owner is not None else ""

@@ -23,7 +23,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.typed import as_double
-from dpproxy.planner.release.scope import Call, ReleasedScope
+from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import INTEGERS
 from udfs.mechanisms.averaged import Draw
 from udfs.mechanisms.linear import Linear
@@ -179,7 +179,7 @@ def _scaled(form: Form | None, factor: float) -> Form | None:
     return None if form is None else form.times(factor)
 
 
-def _called(call: Call) -> Form | None:
+def _called(call: AggregateCall) -> Form | None:
     """A count or a sum, in the unit of its value."""
     if not isinstance(call.aggregate, Count | Sum) or len(call.noise.draws) != len(call.columns):
         return None

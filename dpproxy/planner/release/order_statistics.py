@@ -23,10 +23,10 @@ from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
 from dpproxy.planner.release.exact import exact_sql, measured
-from dpproxy.planner.release.scope import Call
+from dpproxy.planner.release.scope import AggregateCall
 from dpproxy.planner.release.stage import drawn_by, quantile_sql
 from dpproxy.planner.rewrites.empty import never_holds
-from dpproxy.planner.rows.relation import Rows, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from udfs.mechanisms.quantile import LARGEST_DENOMINATOR as FINEST
 from udfs.mechanisms.quantile import Quantile
 from udfs.mechanisms.quantiles import LARGEST_DENOMINATOR, Quantiles
@@ -121,11 +121,11 @@ def bounded(
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
+class OrderStatisticDraws:
     """What makes parts of order statistics: ``add`` numbers them; ``confidence`` is that of each one's bounds."""
 
     keys: Keys
-    rows: Rows
+    rows: JoinedRows
     planning: Planning
     select: exp.Select
     confidence: Fraction
@@ -133,7 +133,7 @@ class Draws:
 
     def calls(
         self, asked: Mapping[exp.Expr, OrderStatistic], within: Set[exp.Expr]
-    ) -> Iterator[tuple[exp.Expr, Call, int]]:
+    ) -> Iterator[tuple[exp.Expr, AggregateCall, int]]:
         """Each call, with the number of the part that its columns are of; those ``within`` bounds have these."""
         for family in families(asked, apart=self.planning.context.apart):
             if self.keys.discovered:
@@ -150,7 +150,7 @@ class Draws:
                     declared = ((False, 0), (True, statistic.last))
                     shown += tuple(ends.get((place, above), duck.integer(end)) for above, end in declared)
                 for node, each in calls.items():
-                    yield node, Call(each, shown, noise), number
+                    yield node, AggregateCall(each, shown, noise), number
 
     def _mechanisms(self, family: Family, bounds: Sequence[tuple[int, bool]]) -> list[Ranked]:
         """The draw of the statistics, and one of each bound: all pay as much as one part of the statement does.

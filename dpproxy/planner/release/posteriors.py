@@ -18,13 +18,13 @@ from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.aggregates.posterior import Inner, Posterior
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Check, Notice
+from dpproxy.algebra.plan import Notice, PriorCheck
 from dpproxy.analysis import duck
 from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.priors import aggregate_of, prior_of
-from dpproxy.planner.release.scope import Call
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.release.scope import AggregateCall
+from dpproxy.planner.rows.relation import JoinedRows
 from udfs.mechanisms.refinement import Refinement
 from udfs.posterior import expected_distances
 from udfs.priors import MOST_VALUES
@@ -38,7 +38,11 @@ SURPRISE = Fraction(1, 20)
 
 
 def posteriors(
-    calls: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Planning, alone: Callable[[Inner], Noise]
+    calls: Sequence[exp.Expr],
+    keys: Keys,
+    rows: JoinedRows,
+    planning: Planning,
+    alone: Callable[[Inner], Noise],
 ) -> dict[exp.Expr, Posterior]:
     """The calls that are answered by noise and a posterior, their noise still open. Raises a ``Refusal``.
 
@@ -59,7 +63,7 @@ def posteriors(
     return found
 
 
-def _is_nearer(made: Posterior, keys: Keys, rows: Rows, planning: Planning) -> bool:
+def _is_nearer(made: Posterior, keys: Keys, rows: JoinedRows, planning: Planning) -> bool:
     """Whether noise and a posterior are predicted to be no farther off than refinement."""
     sd = _sd(made, rows, planning, keys.count)
     nano = planning.loss.nano // (min(rows.groups, rows.most) if keys.sets else 1)
@@ -75,7 +79,7 @@ def _is_nearer(made: Posterior, keys: Keys, rows: Rows, planning: Planning) -> b
     return posterior <= refined
 
 
-def _sd(made: Posterior, rows: Rows, planning: Planning, groups: int) -> float | None:
+def _sd(made: Posterior, rows: JoinedRows, planning: Planning, groups: int) -> float | None:
     """The noise's standard deviation where the prior is right; None for an average of nobody knows how many rows."""
     inner, noise, prior = made.inner, made.noise, made.prior
     if not isinstance(inner, Average):
@@ -92,7 +96,7 @@ def _sd(made: Posterior, rows: Rows, planning: Planning, groups: int) -> float |
     return hypot(fixed, noise.sd[1] * far**0.5) / max(1.0, size / max(1, groups))
 
 
-def _compared(made: Posterior, keys: Keys, rows: Rows, planning: Planning) -> Notice:
+def _compared(made: Posterior, keys: Keys, rows: JoinedRows, planning: Planning) -> Notice:
     """How far off the answer is predicted to be, beside its noise alone."""
     way = "noise, then the mean of what is believed after it"
     sd = None if keys.discovered else _sd(made, rows, planning, keys.count)
@@ -122,7 +126,9 @@ def under(noise: Noise, aggregate: Aggregate) -> Aggregate:
     return replace(aggregate, noise=noise) if isinstance(aggregate, Posterior) else aggregate
 
 
-def watch(calls: Mapping[exp.Expr, Call], number: int, keys: Keys, rows: Rows, planning: Planning) -> None:
+def watch(
+    calls: Mapping[exp.Expr, AggregateCall], number: int, keys: Keys, rows: JoinedRows, planning: Planning
+) -> None:
     """Have it told how posteriors compare with noise, and where a draw contradicts its prior.
 
     Contradictions are those that one statement in 20 has where its priors are right.
@@ -134,4 +140,4 @@ def watch(calls: Mapping[exp.Expr, Call], number: int, keys: Keys, rows: Rows, p
         rare = nodes.Binary("<", aggregate.surprise(columns), duck.double(least))
         count = duck.call("count", nodes.Star())
         query = nodes.Select((count,), nodes.Release(number), where=rare)
-        planning.checks.append(Check(duck.text(query), _short(aggregate.text), keys.count))
+        planning.checks.append(PriorCheck(duck.text(query), _short(aggregate.text), keys.count))

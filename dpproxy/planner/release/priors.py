@@ -27,10 +27,10 @@ from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
-from dpproxy.planner.release.exact import Exact, exact_sql, measured
+from dpproxy.planner.release.exact import ExactQuery, exact_sql, measured
 from dpproxy.planner.release.stage import refined_sql, release_sql
 from dpproxy.planner.rewrites.priors import HINT, is_with_prior, read
-from dpproxy.planner.rows.relation import Rows, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.planner.rows.sources import Env
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import SqlType
@@ -110,7 +110,7 @@ def _plain(value: object, scale: int | None) -> object:
 
 
 def statistical(
-    node: exp.Expr, keys: Keys, rows: Rows, planning: Planning, *, vacuous: bool
+    node: exp.Expr, keys: Keys, rows: JoinedRows, planning: Planning, *, vacuous: bool
 ) -> tuple[Part, Refined]:
     """The part that releases one aggregate of every group as a draw from its prior. Raises a ``Refusal``."""
     if keys.discovered:
@@ -139,7 +139,7 @@ def statistical(
     return replace(part, loss=loss, factor=touched), refined
 
 
-def aggregate_of(node: exp.Expr, rows: Rows, planning: Planning) -> Count | Sum | Average:
+def aggregate_of(node: exp.Expr, rows: JoinedRows, planning: Planning) -> Count | Sum | Average:
     """The aggregate call under a prior."""
     operand = node.expressions[0]
     build = AGGREGATES.get(type(operand))
@@ -160,7 +160,9 @@ def prior_of(node: exp.Expr, kind: SqlType) -> Prior:
     return prior
 
 
-def refined_part(refined: Refined, truth: nodes.Expr, exact: Exact, keys: Keys, planning: Planning) -> Part:
+def refined_part(
+    refined: Refined, truth: nodes.Expr, exact: ExactQuery, keys: Keys, planning: Planning
+) -> Part:
     """A part that draws around a truth, a DOUBLE or a text: what both forms share."""
     mechanism = refined.mechanism
     epsilon = nodes.Number(f"{mechanism.nano // NANO}.{mechanism.nano % NANO:09d}")

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.algebra import nodes
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed, number
 from dpproxy.planner.open.subqueries import Subqueries
@@ -17,7 +17,7 @@ from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS, asked_again, is_of_one_table
 from dpproxy.planner.rows.fields import Identifier
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.sources import Env
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
@@ -25,7 +25,7 @@ from dpproxy.values.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AggregateCall:
     """An aggregate call with its released measures, as columns of a released relation, and their error."""
 
     aggregate: Aggregate
@@ -39,10 +39,10 @@ class ReleasedScope:
 
     keys: Mapping[exp.Expr, Typed]
     """The group columns of the released relation; of a key that a grouping set leaves out, NULL."""
-    calls: Mapping[exp.Expr, Call]
+    calls: Mapping[exp.Expr, AggregateCall]
     groups: int
     confidence: Fraction
-    rows: Rows
+    rows: JoinedRows
     planning: Planning
     present: frozenset[exp.Expr]
     """The keys of this grouping set."""
@@ -54,7 +54,7 @@ class ReleasedScope:
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
-        return Scope(Level.RELEASED, self._leaf, self.planning.parameters)
+        return Scope(ExpressionLevel.RELEASED, self._leaf, self.planning.parameters)
 
     def _leaf(self, node: exp.Expr) -> Typed | None:
         if node in self.keys:
@@ -135,20 +135,20 @@ class ReleasedScope:
         return Typed(DP_FUNCTIONS[name](found, self.confidence), FLOAT8, None, nullable=False)
 
 
-def _low(call: Call, confidence: Fraction) -> nodes.Expr:
+def _low(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
     return call.aggregate.interval(call.columns, call.noise, confidence)[0]
 
 
-def _high(call: Call, confidence: Fraction) -> nodes.Expr:
+def _high(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
     return call.aggregate.interval(call.columns, call.noise, confidence)[1]
 
 
-def _sd(call: Call, confidence: Fraction) -> nodes.Expr:
+def _sd(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
     del confidence
     return call.aggregate.noise_sd(call.columns, call.noise)
 
 
-DP_FUNCTIONS: dict[str, Callable[[Call, Fraction], nodes.Expr]] = {
+DP_FUNCTIONS: dict[str, Callable[[AggregateCall, Fraction], nodes.Expr]] = {
     "ci_low": _low,
     "ci_high": _high,
     "noise_sd": _sd,

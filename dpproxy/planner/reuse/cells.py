@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 
-from dpproxy.planner.reuse.cube_form import CubeForm, Side, Weights
+from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide, Weights
 from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, constants, value_of
 from dpproxy.planner.reuse.rollup import Row, typed
@@ -152,7 +152,7 @@ class _Look:
         return found
 
 
-def _look(side: Side, conditions: Sequence[Term], keys: Sequence[Term]) -> _Look:
+def _look(side: CubeSide, conditions: Sequence[Term], keys: Sequence[Term]) -> _Look:
     decided, given = set(conditions), set(range(len(keys)))
     cells = []
     for known in _known(side, conditions):
@@ -183,7 +183,7 @@ def _tried(found: Term, known: Known) -> object:
         return _UNDECIDED
 
 
-def _known(side: Side, conditions: Sequence[Term]) -> Iterator[list[Known]]:
+def _known(side: CubeSide, conditions: Sequence[Term]) -> Iterator[list[Known]]:
     """For each cell everything that its rows can be."""
     inner = side.inner
     is_listed = inner is not None and inner.width * len(side.values) <= MOST_INSIDE
@@ -200,14 +200,14 @@ def _known(side: Side, conditions: Sequence[Term]) -> Iterator[list[Known]]:
         yield [*_without(side), *(_others(side, conditions) if side.rest == "any" else ())]
 
 
-def _without(side: Side) -> Iterator[Known]:
+def _without(side: CubeSide) -> Iterator[Known]:
     """NULL, which what a unit of the calendar or a width is of then is, too."""
     if None not in side.values:
         inner = argument_of(side.term) if side.inner is None else side.inner.term
         yield {side.term: None, inner: None}
 
 
-def _others(side: Side, conditions: Sequence[Term]) -> Iterator[Known]:
+def _others(side: CubeSide, conditions: Sequence[Term]) -> Iterator[Known]:
     """Values that are not declared: any, those that a condition names, and moments outside of all cells."""
     if unit_of(side.term) is not None or any(type(v) is date for v in side.values):
         spans = [span for v in side.values if (span := _span(side.term, v)) is not None]

@@ -13,14 +13,14 @@ from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.keys import Key
+from dpproxy.analysis.keys import GroupKey
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import Mapped
 from dpproxy.planner.release.exact import measured, source_of
-from dpproxy.planner.reuse.normal_form import Stage, stage
+from dpproxy.planner.reuse.normal_form import NormalStage, stage
 from dpproxy.planner.reuse.terms import Term
 from dpproxy.planner.rows.fields import Declared
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.cubes import Dimension
 from dpproxy.policy.model import Between, Scalar
 from dpproxy.values.pgtypes import INTEGERS
@@ -42,7 +42,7 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class CubeSide:
     """A dimension: the term of its key, the values of its cells but that of the rest, and what that holds.
 
     ``is_column`` where the key is a column of the table, as it is.
@@ -63,24 +63,24 @@ class Side:
 class CubeForm:
     """Which rows a cube is of, its dimensions, and the sums that are known as so many of each of its measures."""
 
-    rows: Stage
-    sides: tuple[Side, ...]
+    rows: NormalStage
+    sides: tuple[CubeSide, ...]
     sums: Mapping[Term, Weights]
 
 
-def has_rest(key: Key) -> bool:
+def has_rest(key: GroupKey) -> bool:
     """Whether rows can have no declared value of a key."""
     return not key.whole and None not in key.values
 
 
-Dimensions = Sequence[tuple[Dimension, exp.Expr, Key]]
+Dimensions = Sequence[tuple[Dimension, exp.Expr, GroupKey]]
 
 
 def cube_form(
     dimensions: Dimensions,
     sums: Sequence[Count | Sum],
     measures: Sequence[Measure],
-    rows: Rows,
+    rows: JoinedRows,
     planning: Planning,
 ) -> CubeForm | None:
     """The form of a cube over ``rows``; None where these are not cut before a statement reads them."""
@@ -99,13 +99,13 @@ def cube_form(
     sides = []
     for (_, node, key), term, width in zip(dimensions, own, inner, strict=True):
         within = None if width is None else Inner(more.pop(0), *width[1:])
-        sides.append(Side(term, key.values, _rest(node, key, rows), within))
+        sides.append(CubeSide(term, key.values, _rest(node, key, rows), within))
     known = {term: weights for term, (_, weights) in zip(found.measures, added, strict=True)}
     return CubeForm(found, tuple(sides), known)
 
 
 def _inner(
-    dimension: Dimension, node: exp.Expr, rows: Rows, planning: Planning
+    dimension: Dimension, node: exp.Expr, rows: JoinedRows, planning: Planning
 ) -> tuple[nodes.Expr, int, int, int] | None:
     """The whole number whose cell a width makes, with its ends; None for other dimensions."""
     if dimension.width is None or not isinstance(node, exp.Sub):
@@ -116,7 +116,7 @@ def _inner(
     return typed.sql, dimension.width, int(typed.low), int(typed.high)
 
 
-def _rest(node: exp.Expr, key: Key, rows: Rows) -> Rest:
+def _rest(node: exp.Expr, key: GroupKey, rows: JoinedRows) -> Rest:
     """Columns that are BETWEEN bounds are put inside these: what is no declared value of them is NULL."""
     if not has_rest(key):
         return "none"

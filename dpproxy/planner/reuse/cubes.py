@@ -18,10 +18,10 @@ from dpproxy.aggregates.sum import Sum
 from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key, inside
+from dpproxy.analysis.keys import GroupKey, inside
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.anonymize.dp_cube import FARTHEST, Figure, Shape
-from dpproxy.anonymize.model import Attribute, Categories, Request
+from dpproxy.anonymize.model import Attribute, Categories, ViewRequest
 from dpproxy.anonymize.strategies import Axis
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context, find_owner
@@ -32,14 +32,14 @@ from dpproxy.planner.release.exact import exact_sql
 from dpproxy.planner.reuse.cube_form import CubeForm, cube_form, has_rest
 from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.predicates import inner_of
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.sources import Env, entries
 from dpproxy.policy.cubes import Cube, CubeMeasure, Dimension, read
 from dpproxy.policy.model import OptionValue, TablePolicy
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal, UnitLost, Unsupported
 from dpproxy.values.pgtypes import NUMERIC
-from dpproxy.views.columns import Listed, Steps, ViewColumn
+from dpproxy.views.columns import Listed, NumberColumn, ViewColumn
 from udfs.privacy import NANO, Loss
 
 MOST_MEASURES = 16
@@ -76,7 +76,7 @@ class CubeQuery:
     @property
     def columns(self) -> tuple[ViewColumn, ...]:
         """The columns of the query: a cell's place, and its measures."""
-        whole = Steps(-FARTHEST, FARTHEST, Fraction(1))
+        whole = NumberColumn(-FARTHEST, FARTHEST, Fraction(1))
         measures = (ViewColumn(f"m{i}", NUMERIC, whole, "") for i in range(len(self.widths)))
         return (*self.dimensions, *measures)
 
@@ -97,10 +97,10 @@ class CubeQuery:
         words = self.sql, self.dimensions, self.widths, self.figures, self.rows, self.owner.name
         return hashlib.sha256(repr(words).encode()).hexdigest()
 
-    def request(self, options: dict[str, OptionValue]) -> Request:
+    def request(self, options: dict[str, OptionValue]) -> ViewRequest:
         """The request for its mechanism."""
         attributes = (Attribute(c.name, Categories(a.cells, a.ordered)) for c, a in self._axes())
-        return Request(tuple(attributes), options)
+        return ViewRequest(tuple(attributes), options)
 
     def _axes(self) -> list[tuple[ViewColumn, Axis]]:
         return list(zip(self.dimensions, self.shape.axes, strict=True))
@@ -113,7 +113,7 @@ def _axis(places: object) -> Axis:
 
 
 def _figure_column(figure: Figure) -> ViewColumn:
-    places = Steps(-FARTHEST, FARTHEST, Fraction(1, 10**figure.digits))
+    places = NumberColumn(-FARTHEST, FARTHEST, Fraction(1, 10**figure.digits))
     return ViewColumn(figure.name, NUMERIC.with_precision(38, figure.digits), places, "")
 
 
@@ -156,7 +156,7 @@ def _compiled(name: str, cube: Cube, context: Context, plan: Plan) -> CubeQuery:
     )
 
 
-def _rows(cube: Cube, planning: Planning, env: Env) -> tuple[Rows, list[exp.Expr], list[exp.Expr]]:
+def _rows(cube: Cube, planning: Planning, env: Env) -> tuple[JoinedRows, list[exp.Expr], list[exp.Expr]]:
     """The rows, the measures and the dimensions as they are written of them."""
     listed = [*(m.expression for m in cube.measures), *map(_written, cube.dimensions)]
     source = f"FROM {identifier(cube.table.text)}"
@@ -180,7 +180,9 @@ def _written(dimension: Dimension) -> str:
     return text if width is None else f"({text}) - ((({text}) % {width}) + {width}) % {width}"
 
 
-def group_keys_of(cube: Cube, grouped: Sequence[exp.Expr], rows: Rows, planning: Planning) -> list[Key]:
+def group_keys_of(
+    cube: Cube, grouped: Sequence[exp.Expr], rows: JoinedRows, planning: Planning
+) -> list[GroupKey]:
     """The declared keys of each dimension. Raises ``BoundsMissing`` where they are not listed."""
     found = []
     for dimension, node in zip(cube.dimensions, grouped, strict=True):
@@ -194,7 +196,7 @@ def group_keys_of(cube: Cube, grouped: Sequence[exp.Expr], rows: Rows, planning:
     return found
 
 
-def _with_rest(key: Key) -> Key:
+def _with_rest(key: GroupKey) -> GroupKey:
     """The declared cells of a dimension, and one of all else where there can be more."""
     if not has_rest(key):
         return key
@@ -202,17 +204,17 @@ def _with_rest(key: Key) -> Key:
     return replace(key, raw=known, values=(*key.values, None))
 
 
-def _is_ordered(key: Key) -> bool:
+def _is_ordered(key: GroupKey) -> bool:
     return key.typed.is_number or key.type.oid in ORDERED
 
 
-def _dimension(dimension: Dimension, key: Key) -> ViewColumn:
+def _dimension(dimension: Dimension, key: GroupKey) -> ViewColumn:
     listed = Listed(key.values, _is_ordered(key))
     return ViewColumn(dimension.name, shown_type(key.typed), listed, duck.text(key.raw))
 
 
 def _sum(
-    measure: CubeMeasure, node: exp.Expr, called: Sequence[exp.Expr], rows: Rows, planning: Planning
+    measure: CubeMeasure, node: exp.Expr, called: Sequence[exp.Expr], rows: JoinedRows, planning: Planning
 ) -> Count | Sum:
     """A count, or a sum made of distances from the middle of its bounds: a row moves it by half as much."""
     averaged = frozenset((n.this, None) for n in called if type(n) is exp.Sum)

@@ -11,7 +11,7 @@ from typing import Any
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.sharing import Pool
 from dpproxy.algebra.plan import Additive, Part
-from dpproxy.planner.reuse.normal_form import Stage, stage
+from dpproxy.planner.reuse.normal_form import NormalStage, stage
 from dpproxy.planner.reuse.terms import Term, encoded
 from udfs.mechanisms import Gaussian, Laplace, Staircase
 
@@ -45,7 +45,7 @@ def family(part: Part, values: Sequence[object], pool: Pool) -> bytes:
     return rows_digest(stage(part.query), values, pool)
 
 
-def rows_digest(found: Stage, values: Sequence[object], pool: Pool) -> bytes:
+def rows_digest(found: NormalStage, values: Sequence[object], pool: Pool) -> bytes:
     """Equal for the same rows of the same data, in the same pool."""
     return digest("rows", FORM, encoded(found.rows), repr(tuple(values)), pool)
 
@@ -116,7 +116,7 @@ def key_words(part: Part) -> tuple[str, ...]:
     )
 
 
-def _listed(found: Stage) -> tuple[object, ...]:
+def _listed(found: NormalStage) -> tuple[object, ...]:
     return found.conditions, found.keys, found.measures
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.printing import text
-from dpproxy.planner.reuse.terms import Term, Unknown, arranged, conjunction, encoded, put, rearranged, term
+from dpproxy.planner.reuse.terms import NoRule, Term, arranged, conjunction, encoded, put, rearranged, term
 from dpproxy.values.recent import Recent
 
 MOST_ORDERS = 24
@@ -21,7 +21,7 @@ MOST_ORDERS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class NormalStage:
     """Which rows, by what they are grouped, and what is computed of each group.
 
     ``rows`` is what stands in FROM, ``conditions`` are those that all hold, ``keys`` and ``measures`` are in the order
@@ -40,11 +40,11 @@ class Stage:
         return len(set(map(encoded, items))) < len(items)
 
 
-_STAGES = Recent[tuple[nodes.Query, Stage]](256)
+_STAGES = Recent[tuple[nodes.Query, NormalStage]](256)
 """By the identity of the query, which is kept with it: to hash one, or to compare two, takes its size."""
 
 
-def stage(query: nodes.Query) -> Stage:
+def stage(query: nodes.Query) -> NormalStage:
     """The normal form of an exact stage."""
     known = _STAGES.get(id(query))
     if known is not None and known[0] is query:
@@ -54,39 +54,39 @@ def stage(query: nodes.Query) -> Stage:
     return found
 
 
-def known_as(query: nodes.Query, found: Stage) -> None:
+def known_as(query: nodes.Query, found: NormalStage) -> None:
     """Have ``stage`` know a normal form that was made in another way."""
     _STAGES.put(id(query), (query, found))
 
 
-def filled(found: Stage, constants: Mapping[Term, Term]) -> Stage:
+def filled(found: NormalStage, constants: Mapping[Term, Term]) -> NormalStage:
     """The normal form with other constants in its conditions."""
     return replace(found, conditions=conjunction(put(c, constants) for c in found.conditions))
 
 
-def normal(query: nodes.Query) -> Stage:
+def normal(query: nodes.Query) -> NormalStage:
     """The normal form of an exact stage; one that no rule covers is its own."""
     try:
         return _stage(_grouped(query))
-    except Unknown:
+    except NoRule:
         names = [str(name_of(item)) for item in getattr(query, "items", ())]
         keys = tuple(("named", n) for n in names if n.startswith("k"))
         others = tuple(("named", n) for n in names if not n.startswith("k"))
-        return Stage(("text", text(query)), (), keys, others)
+        return NormalStage(("text", text(query)), (), keys, others)
 
 
 def name_of(item: nodes.Expr) -> str:
     """What a column of a SELECT list is called."""
-    return item.name if isinstance(item, nodes.Named | nodes.Column) else ""
+    return item.name if isinstance(item, nodes.Named | nodes.ColumnRef) else ""
 
 
 def _grouped(query: nodes.Query) -> nodes.Select:
     """Without the joins that leave the declared keys, which are part of a question's key by themselves."""
     if not isinstance(query, nodes.Select):
-        raise Unknown
+        raise NoRule
     inner = query.source
     if isinstance(inner, nodes.Subquery) and inner.alias == "g" and isinstance(inner.query, nodes.Select):
-        shown = [item.name for item in query.items if isinstance(item, nodes.Column)]
+        shown = [item.name for item in query.items if isinstance(item, nodes.ColumnRef)]
         own = [name_of(item) for item in inner.query.items]
         declared = [
             j for j in query.joins
@@ -135,13 +135,13 @@ class _Body:
         return ("select", self.items, self.conditions, self.more)
 
 
-def _stage(select: nodes.Select) -> Stage:
+def _stage(select: nodes.Select) -> NormalStage:
     _, body, outputs = _read(select, (), 0, count(1))
     keys = tuple(found for name, found in outputs if name.startswith("k"))
     # Groups are told apart by their keys, and by the cells of an order statistic, which are among the measures.
     measures = tuple(found for name, found in outputs if not name.startswith("k"))
     more = () if body.more == (("group", *arranged(set(keys))), ()) else body.more
-    return Stage(("rows", more, *body.items), body.conditions, keys, measures)
+    return NormalStage(("rows", more, *body.items), body.conditions, keys, measures)
 
 
 def _ends(select: nodes.Select) -> bool:
@@ -161,7 +161,7 @@ def _read(
 ) -> tuple[_Scope, _Body, list[tuple[str, Term]]]:
     """A SELECT that is not dissolved, with its list by names."""
     if _ends(select):
-        raise Unknown
+        raise NoRule
     scope = _Scope(level, numbers, outer=outer)
     _enter(select, scope)
     leaf = _leaf(scope)
@@ -171,7 +171,7 @@ def _read(
         grouped = ("group", *arranged({_place(e, outputs, leaf) for e in select.group}))
     elif _aggregates(select):
         if any(isinstance(n, nodes.Window) for e in select.items for n in _own(e)):
-            raise Unknown
+            raise NoRule
         grouped = ("group",)
     kept = ("qualify", term(select.qualify, leaf)) if select.qualify is not None else ()
     body = _ordered(scope, (grouped, kept), [t for _, t in outputs])
@@ -197,11 +197,11 @@ def _aggregates(select: nodes.Select) -> bool:
 def _enter(select: nodes.Select, scope: _Scope) -> None:
     """Add the entries of FROM and the conditions of a SELECT to a scope."""
     if select.source is None:
-        raise Unknown
+        raise NoRule
     _item(select.source, scope)
     for join in select.joins:
         if join.kind not in ("", "CROSS", "INNER"):
-            raise Unknown
+            raise NoRule
         _item(join.item, scope)
     conditions = [*(join.on for join in select.joins), select.where]
     scope.conditions += [term(c, _leaf(scope)) for c in conditions if c is not None]
@@ -228,12 +228,12 @@ def _item(node: nodes.Item, scope: _Scope) -> None:
             }
             scope.names.append(_Names(node.alias.lower(), known, []))
         case _:
-            raise Unknown
+            raise NoRule
 
 
 def _constants(node: nodes.Node) -> None:
-    if isinstance(node, nodes.Column | nodes.Query):
-        raise Unknown
+    if isinstance(node, nodes.ColumnRef | nodes.Query):
+        raise NoRule
 
 
 def _is_plain(select: nodes.Select) -> bool:
@@ -289,7 +289,7 @@ def _through(base: Find, outside: Callable[[Term], Term]) -> Find:
 def _leaf(scope: _Scope) -> Callable[[nodes.Node], Term | None]:
     def leaf(node: nodes.Node) -> Term | None:
         match node:
-            case nodes.Column():
+            case nodes.ColumnRef():
                 return _column(node, (scope, *scope.outer))
             case nodes.Exists():
                 return ("exists", _subquery(node.query, scope)[0].term)
@@ -305,7 +305,7 @@ def _leaf(scope: _Scope) -> Callable[[nodes.Node], Term | None]:
 
 def _subquery(query: nodes.Query, scope: _Scope) -> tuple[_Body, list[tuple[str, Term]]]:
     if not isinstance(query, nodes.Select):
-        raise Unknown
+        raise NoRule
     _, body, outputs = _read(query, (scope, *scope.outer), scope.level + 1, scope.numbers)
     return body, outputs
 
@@ -313,11 +313,11 @@ def _subquery(query: nodes.Query, scope: _Scope) -> tuple[_Body, list[tuple[str,
 def _valued(query: nodes.Query, scope: _Scope) -> tuple[Term, Term]:
     body, outputs = _subquery(query, scope)
     if len(outputs) != 1:
-        raise Unknown
+        raise NoRule
     return body.term, outputs[0][1]
 
 
-def _column(node: nodes.Column, scopes: Sequence[_Scope]) -> Term:
+def _column(node: nodes.ColumnRef, scopes: Sequence[_Scope]) -> Term:
     """A name means what the innermost query that has it says; where that cannot be told, nothing is."""
     name, table = node.name.lower(), (node.table or "").lower()
     for place, scope in enumerate(scopes):
@@ -329,12 +329,12 @@ def _column(node: nodes.Column, scopes: Sequence[_Scope]) -> Term:
             return hits[0]
         bases = [b for e in entries for b in e.bases]
         if hits or len(bases) > 1:
-            raise Unknown
+            raise NoRule
         if bases:
             if not table and any(name in e.known for s in scopes[place + 1 :] for e in s.names):
-                raise Unknown
+                raise NoRule
             return bases[0](name)
-    raise Unknown
+    raise NoRule
 
 
 def _ordered(scope: _Scope, more: Term, outputs: Sequence[Term]) -> _Body:

@@ -30,18 +30,18 @@ _EITHER_WAY: dict[str, str] = {
 }  # fmt: skip
 
 
-class Unknown(Exception):
+class NoRule(Exception):
     """No rule covers a part of the statement."""
 
 
 def term(node: nodes.Node, leaf: Leaf) -> Term:
-    """The normal form of an expression. Raises ``Unknown``."""
+    """The normal form of an expression. Raises ``NoRule``."""
     found = leaf(node)
     if found is not None:
         return found
     rule = _RULES.get(type(node))
     if rule is None:
-        raise Unknown
+        raise NoRule
     return rule(node, leaf)
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.rows.conditions import conjuncts
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.select_list import items
 
 _OTHERS = ("with_", "group", "having", "distinct", "order", "limit", "offset")
@@ -23,7 +23,7 @@ class Grouped:
     around: tuple[exp.Expr, ...]
 
 
-def grouped_by_row(select: exp.Select, inside: Rows) -> Grouped | None:
+def grouped_by_row(select: exp.Select, inside: JoinedRows) -> Grouped | None:
     """``select`` is over ``inside``, its columns written one way. None where it is of no such form."""
     if (
         any(select.args.get(name) for name in _OTHERS)
@@ -53,13 +53,13 @@ def grouped_by_row(select: exp.Select, inside: Rows) -> Grouped | None:
     return Grouped(copy, tuple(keys.values()))
 
 
-def _is_pair(own: exp.Expr, around: exp.Expr, inside: Rows) -> bool:
+def _is_pair(own: exp.Expr, around: exp.Expr, inside: JoinedRows) -> bool:
     """A side of the subquery's own columns, and one of the row's."""
     has_query = own.find(exp.Query) is not None or around.find(exp.Query) is not None
     is_own = _sees(own, inside, own=True) and not _sees(own, inside, own=False)
     return not has_query and is_own and not _sees(around, inside, own=True)
 
 
-def _sees(node: exp.Expr, inside: Rows, *, own: bool) -> bool:
+def _sees(node: exp.Expr, inside: JoinedRows, *, own: bool) -> bool:
     """Whether it reads a column of the subquery's own relations; else, one around it."""
     return any(bool(list(inside.candidates(c))) == own for c in node.find_all(exp.Column))

@@ -16,7 +16,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_one_row
 from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.predicates import inner_of
-from dpproxy.planner.rows.sources import Entry, Env
+from dpproxy.planner.rows.sources import Env, FromEntry
 from dpproxy.policy.model import TablePolicy
 from dpproxy.values.errors import NotGranted
 
@@ -25,7 +25,7 @@ _OTHERS = ("group", "having", "distinct", "offset", "order", "windows", "qualify
 _ROWS = (exp.Column, exp.Star, exp.AggFunc, exp.Window, exp.Query, exp.Dot)
 
 
-def existence(select: exp.Select, found: Sequence[Entry], planning: Planning, env: Env) -> Open | None:
+def existence(select: exp.Select, found: Sequence[FromEntry], planning: Planning, env: Env) -> Open | None:
     """The one row of such a SELECT over a protected table, None for any other.
 
     Raises ``NotGranted`` where there is a condition, with the count of what meets it as the hint.

@@ -7,10 +7,10 @@ moves the count of all keys.
 from sqlglot import exp
 
 from dpproxy.planner.rows.conditions import key_column
-from dpproxy.planner.rows.relation import Rows, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 
 
-def with_filters(select: exp.Select, rows: Rows) -> exp.Select:
+def with_filters(select: exp.Select, rows: JoinedRows) -> exp.Select:
     """The SELECT, which is the planner's own copy, with FILTER where a key is counted by CASE."""
     for node in [n for n in own_nodes(select) if type(n) is exp.Count]:
         operand = node.this.expressions[:1] if isinstance(node.this, exp.Distinct) else [node.this]
@@ -29,7 +29,7 @@ def _results(case: exp.Case) -> list[exp.Expr]:
     )
 
 
-def _key(case: exp.Case, rows: Rows) -> exp.Column | None:
+def _key(case: exp.Case, rows: JoinedRows) -> exp.Column | None:
     """The one key that the branches give, besides NULL; None where they give anything else."""
     found = [r for r in _results(case) if not isinstance(r, exp.Null)]
     if not found or any(type(r) is not exp.Column or r != found[0] for r in found):

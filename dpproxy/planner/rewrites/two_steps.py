@@ -11,9 +11,9 @@ from dpproxy.analysis.position import position
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.rows.derive import expanded
 from dpproxy.planner.rows.people import grouped, key_columns
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.row_windows import has_windows
-from dpproxy.planner.select_list import Item
+from dpproxy.planner.select_list import SelectItem
 from dpproxy.values.errors import SyntaxRefused, UnitLost
 
 ROWS = "#rows"
@@ -22,7 +22,7 @@ Halves = tuple[exp.Select, exp.Select]
 """The inner query, and the outer one."""
 
 
-def in_two(select: exp.Select, rows: Rows) -> Halves | None:
+def in_two(select: exp.Select, rows: JoinedRows) -> Halves | None:
     """The inner query and the outer one; None for a SELECT that is one step."""
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
@@ -34,7 +34,7 @@ def in_two(select: exp.Select, rows: Rows) -> Halves | None:
     return _distinct(select, rows) if distinct is not None else None
 
 
-def _distinct(select: exp.Select, rows: Rows) -> Halves:
+def _distinct(select: exp.Select, rows: JoinedRows) -> Halves:
     """DISTINCT of what windows compute."""
     listed = expanded(select, rows)
     return _inner(select, [i.node for i in listed]), _outer(
@@ -42,7 +42,7 @@ def _distinct(select: exp.Select, rows: Rows) -> Halves:
     ).distinct()
 
 
-def _first_rows(select: exp.Select, on: list[exp.Expr], rows: Rows) -> Halves:
+def _first_rows(select: exp.Select, on: list[exp.Expr], rows: JoinedRows) -> Halves:
     """DISTINCT ON: the first row of each of its values, in the order of ORDER BY."""
     listed = expanded(select, rows)
     keys = [_plain(grouped(node, listed, rows)) for node in on]
@@ -72,7 +72,7 @@ def _first_rows(select: exp.Select, on: list[exp.Expr], rows: Rows) -> Halves:
     return inner, _outer([_held(n) for n in range(len(listed))], listed).where(is_first)
 
 
-def _over_groups(select: exp.Select, rows: Rows) -> Halves | None:
+def _over_groups(select: exp.Select, rows: JoinedRows) -> Halves | None:
     """Windows over groups of one unit's rows: aggregates and keys are columns of the inner query.
 
     None for other groups, which are released first.
@@ -107,7 +107,7 @@ def _inner(select: exp.Select, shown: list[exp.Expr]) -> exp.Select:
     return inner
 
 
-def _outer(shown: list[exp.Expr], listed: list[Item]) -> exp.Select:
+def _outer(shown: list[exp.Expr], listed: list[SelectItem]) -> exp.Select:
     columns = [exp.alias_(node, item.name, quoted=True) for node, item in zip(shown, listed, strict=True)]
     return exp.select(*columns).from_(exp.Table(this=exp.to_identifier(ROWS, quoted=True)))
 

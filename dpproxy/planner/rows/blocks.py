@@ -16,7 +16,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.planner.keys.conditions import asked_key
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import Rows, Scan, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.policy.blocks import flaw
 from dpproxy.policy.dump import constant
 from dpproxy.policy.model import TablePolicy
@@ -25,7 +25,7 @@ MOST_BLOCKS = 50
 """Accounts that one release debits; what is about more blocks debits everybody."""
 
 
-def blocks_of(rows: Rows, conditions: Sequence[exp.Expr], planning: Planning) -> tuple[str, ...]:
+def blocks_of(rows: JoinedRows, conditions: Sequence[exp.Expr], planning: Planning) -> tuple[str, ...]:
     """The blocks that rows under these conditions of WHERE are of; none where they may be anybody's."""
     owner = planning.context.policy.tables[rows.owner]
     if owner.blocks is None or flaw(owner, owner.blocks) is not None or not planning.context.snapshot:
@@ -40,7 +40,7 @@ def blocks_of(rows: Rows, conditions: Sequence[exp.Expr], planning: Planning) ->
 
 
 def _listed(
-    node: exp.Expr, condition: exp.Expr, owner: TablePolicy, rows: Rows, planning: Planning
+    node: exp.Expr, condition: exp.Expr, owner: TablePolicy, rows: JoinedRows, planning: Planning
 ) -> tuple[str, ...]:
     """The declared values that a condition allows the block column; none where it is about something else."""
     if type(node) is not exp.Column or node.name != owner.blocks:

@@ -10,7 +10,7 @@ from dpproxy.algebra.plan import Notice
 from dpproxy.analysis import duck
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import Declared, Field, Identifier, KeyPart
-from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import ForeignKey
 
@@ -70,7 +70,7 @@ class Edge:
         return self.left[0] if self.right[0].name == scan.name else self.right[0]
 
 
-def edge_of(node: exp.Expr, rows: Rows) -> Edge | None:
+def edge_of(node: exp.Expr, rows: JoinedRows) -> Edge | None:
     """The equality of two key columns, None for any other condition."""
     node = node.unnest()
     if type(node) is not exp.EQ:
@@ -78,7 +78,7 @@ def edge_of(node: exp.Expr, rows: Rows) -> Edge | None:
     return edge_between(*(key_column(side.unnest(), rows) for side in (node.this, node.expression)))
 
 
-def edges_of(conditions: Iterable[exp.Expr], rows: Rows) -> list[Edge]:
+def edges_of(conditions: Iterable[exp.Expr], rows: JoinedRows) -> list[Edge]:
     """The equalities of key columns among conditions."""
     return [edge for c in conditions if (edge := edge_of(c, rows)) is not None]
 
@@ -113,7 +113,7 @@ def tell_added(edges: Sequence[Edge], planning: Planning) -> None:
             )
 
 
-def key_column(node: exp.Expr, rows: Rows | None) -> Side | None:
+def key_column(node: exp.Expr, rows: JoinedRows | None) -> Side | None:
     """A key column of a protected item of this relation, or of one around it."""
     if type(node) is not exp.Column or rows is None:
         return None

@@ -8,16 +8,16 @@ from sqlglot import exp
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import Mapped
 from dpproxy.planner.rows.fields import Declared
-from dpproxy.planner.rows.relation import Rows, Scan, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.policy.dump import constant, decimal
-from dpproxy.policy.model import Between, Counted, Outside, Quantiles, TablePolicy
+from dpproxy.policy.model import Between, Counted, LimitQuantiles, Outside, TablePolicy
 from dpproxy.policy.suggest_unit import is_unique
 
 MOST_COLUMNS = 8
 """That are named."""
 
 
-def note_cuts(select: exp.Select, rows: Rows, planning: Planning) -> None:
+def note_cuts(select: exp.Select, rows: JoinedRows, planning: Planning) -> None:
     """Note them for EXPLAIN. Whether any row is meant is not looked at."""
     moved = list(dict.fromkeys(_moved(select, rows, planning)))
     more = len(moved) - MOST_COLUMNS
@@ -46,22 +46,22 @@ def _left_out(scan: Scan, planning: Planning, keys: list[str]) -> Iterator[str]:
         yield f"rows of {scan.table} without {unit.key} count for nobody"
 
 
-def _quantiles(table: TablePolicy | None, column: str, of: Counted) -> Quantiles | None:
+def _quantiles(table: TablePolicy | None, column: str, of: Counted) -> LimitQuantiles | None:
     declared = None if table is None else table.columns.get(column)
     found = None if declared is None else declared.quantiles
     return found if found is not None and found.of is of else None
 
 
-def _whole(quantiles: Quantiles | None, most: int) -> str:
+def _whole(quantiles: LimitQuantiles | None, most: int) -> str:
     """The share of people who have no more, of the whole table when it was released; nothing where it was not."""
     return "" if quantiles is None else f" ({_percent(quantiles, quantiles.upto(most))} lose none)"
 
 
-def _percent(quantiles: Quantiles, share: Fraction) -> str:
+def _percent(quantiles: LimitQuantiles, share: Fraction) -> str:
     return f"{decimal(share)} % \u00b1 {decimal(quantiles.within)} % of people"
 
 
-def _moved(select: exp.Select, rows: Rows, planning: Planning) -> Iterator[str]:
+def _moved(select: exp.Select, rows: JoinedRows, planning: Planning) -> Iterator[str]:
     """Columns with bounds."""
     for node in own_nodes(select):
         found = list(rows.candidates(node)) if type(node) is exp.Column else []

@@ -18,18 +18,18 @@ from dpproxy.planner.release.exact import source_of
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.fields import Computed, Field, no_keys, repeated
-from dpproxy.planner.rows.relation import Rows, Scan
-from dpproxy.planner.select_list import Item, is_star, items
+from dpproxy.planner.rows.relation import JoinedRows, Scan
+from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.values.errors import UnitLost, Unsupported
 from dpproxy.values.pgtypes import BOOL, TEXT, UNKNOWN, Column
 
 
-def rows_select(rows: Rows, expressions: Iterable[nodes.Expr]) -> nodes.Select:
+def rows_select(rows: JoinedRows, expressions: Iterable[nodes.Expr]) -> nodes.Select:
     """SELECT expressions over the rows, before any is cut."""
     return replace(source_of(rows), items=tuple(expressions))
 
 
-def derive(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Scan:
+def derive(rows: JoinedRows, select: exp.Select, alias: str, planning: Planning) -> Scan:
     """The rows under the columns of a SELECT list without aggregates."""
     refuse_cut(select)
     expressions: list[nodes.Expr] = []
@@ -43,7 +43,7 @@ def derive(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
     return replace(scan, is_empty=has_no_rows(select) or never_holds(select))
 
 
-def _known(select: exp.Select, rows: Rows, fields: Sequence[Field]) -> tuple[exp.Expr, ...]:
+def _known(select: exp.Select, rows: JoinedRows, fields: Sequence[Field]) -> tuple[exp.Expr, ...]:
     """The conditions of WHERE that are about shown columns alone, in their names."""
     shown = {i.node.unnest(): f.name for i, f in zip(expanded(select, rows), fields, strict=True)}
     found = []
@@ -60,7 +60,7 @@ def _known(select: exp.Select, rows: Rows, fields: Sequence[Field]) -> tuple[exp
 
 
 def derived_scan(
-    rows: Rows, select: nodes.Select, fields: Sequence[Field], alias: str, planning: Planning
+    rows: JoinedRows, select: nodes.Select, fields: Sequence[Field], alias: str, planning: Planning
 ) -> Scan:
     """An item of FROM for a SELECT to which the unit is still to be added."""
     if not fields:
@@ -85,7 +85,7 @@ def derived_scan(
 
 
 def derived_field(
-    item: Item, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr] = ()
+    item: SelectItem, rows: JoinedRows, planning: Planning, conditions: Sequence[exp.Expr] = ()
 ) -> tuple[nodes.Expr, Field]:
     """One entry of the SELECT list of rows that passed ``conditions``: what holds it, and the column it becomes."""
     node = item.node.unnest()
@@ -121,9 +121,9 @@ def enumerated(name: str, typed: Typed) -> Callable[[int | None], Values]:
     return values
 
 
-def expanded(select: exp.Select, rows: Rows) -> list[Item]:
+def expanded(select: exp.Select, rows: JoinedRows) -> list[SelectItem]:
     """The SELECT list with its stars written out."""
-    found: list[Item] = []
+    found: list[SelectItem] = []
     for item in items(select):
         if not is_star(item.node):
             found.append(item)
@@ -134,7 +134,7 @@ def expanded(select: exp.Select, rows: Rows) -> list[Item]:
                 continue
             qualifier = scan.alias if len(rows.scans) > 1 else None
             found += [
-                Item(exp.column(f.name, qualifier, quoted=True), f.name)
+                SelectItem(exp.column(f.name, qualifier, quoted=True), f.name)
                 for f in scan.fields
                 if table or (scan.alias, f.name) not in rows.hidden
             ]

@@ -42,7 +42,7 @@ def is_equality(node: nodes.Node) -> TypeGuard[nodes.Binary]:
 
 
 def _is_between(equality: nodes.Binary) -> bool:
-    return equality.left.has(nodes.Column) and equality.right.has(nodes.Column)
+    return equality.left.has(nodes.ColumnRef) and equality.right.has(nodes.ColumnRef)
 
 
 def _listed(side: nodes.Expr) -> nodes.InList | None:

@@ -85,7 +85,7 @@ def _sides(scan: Scan, conditions: Sequence[nodes.Expr], known: Collection[str])
 
 
 def _names(value: nodes.Expr) -> frozenset[str]:
-    return frozenset(c.name for c in value.find_all(nodes.Column))
+    return frozenset(c.name for c in value.find_all(nodes.ColumnRef))
 
 
 def _met(scan: Scan, sides: Sequence[_Side], items: Sequence[frozenset[str]], planning: Planning) -> FanOut:
@@ -102,7 +102,7 @@ def _met(scan: Scan, sides: Sequence[_Side], items: Sequence[frozenset[str]], pl
 def _shared(scan: Scan, sides: Sequence[nodes.Expr], planning: Planning) -> FanOut:
     """How many rows of an item share one value of these expressions; all of them where there are none."""
     if scan.stage is not None:
-        met = scan.stage.met(frozenset(s.name for s in map(duck.bare, sides) if type(s) is nodes.Column))
+        met = scan.stage.met(frozenset(s.name for s in map(duck.bare, sides) if type(s) is nodes.ColumnRef))
         return FanOut(met, Fraction(met), met, max(1, scan.stage.rows))
     if not sides:
         [[size]] = planning.context.facts(nodes.Select((duck.count_star(),), scan.item))

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import Lookup, read_column
-from dpproxy.analysis.keys import Key, Values, group_key, of_moments
+from dpproxy.analysis.keys import GroupKey, Values, group_key, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
@@ -43,7 +43,7 @@ class Field(Protocol):
         """The column as a value. Raises a ``Refusal``."""
         ...
 
-    def key(self, at: int | None) -> Key:
+    def key(self, at: int | None) -> GroupKey:
         """The column as a group key. Raises a ``Refusal``."""
         ...
 
@@ -89,7 +89,7 @@ class Declared:
         del node
         return read_column(self.column, self.domain, self.lookup)
 
-    def key(self, at: int | None) -> Key:
+    def key(self, at: int | None) -> GroupKey:
         """Exactly the declared values."""
         return replace(group_key(self.column, self.domain, at, self.lookup), name=self.name)
 
@@ -124,7 +124,7 @@ class Identifier:
             return Typed(duck.column(self.column.name), kind, nullable=nullable, is_unit=self.is_unit)
         raise self._refusal(position(node))
 
-    def key(self, at: int | None) -> Key:
+    def key(self, at: int | None) -> GroupKey:
         """Refused: people are no groups."""
         raise self._refusal(at)
 
@@ -143,7 +143,7 @@ class Identifier:
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class PresenceField:
     """A column of a type that nothing is computed with beside protected rows: only whether it is NULL is read."""
 
     name: str
@@ -157,7 +157,7 @@ class Present:
             return Typed(held, self.column.type, nullable=not self.column.not_null, presence=held)
         raise self._refusal(position(node))
 
-    def key(self, at: int | None) -> Key:
+    def key(self, at: int | None) -> GroupKey:
         """Refused: its values have no declared set."""
         raise self._refusal(at)
 
@@ -219,10 +219,10 @@ class Computed:
             )
         return replace(shape, sql=held, presence=duck.column(self.column.name), is_constant=False)
 
-    def key(self, at: int | None) -> Key:
+    def key(self, at: int | None) -> GroupKey:
         """The values that follow from the declared ones."""
         typed = replace(self.shape, sql=duck.column(self.column.name), presence=None, is_constant=False)
-        return of_moments(Key(self.name, typed, typed.sql, _exact(self.keys(at))))
+        return of_moments(GroupKey(self.name, typed, typed.sql, _exact(self.keys(at))))
 
     def moved(self, name: str, column: Column) -> Field:
         """The same values in another column, NULL too where that may be."""
@@ -246,15 +246,15 @@ class Public:
         del node
         return self.shape(self.column.name)
 
-    def key(self, at: int | None) -> Key:
+    def key(self, at: int | None) -> GroupKey:
         """The values the column has."""
         key = self.unlisted()
         return replace(key, values=_exact(self.keys(at)))
 
-    def unlisted(self) -> Key:
+    def unlisted(self) -> GroupKey:
         """The column as a group key whose values are not asked for yet."""
         typed = self.shape(self.column.name)
-        return Key(self.name, typed, typed.sql, ())
+        return GroupKey(self.name, typed, typed.sql, ())
 
     def moved(self, name: str, column: Column) -> Field:
         """The same values in another column."""

@@ -11,16 +11,16 @@ from dpproxy.planner.open.stages import staged_scan
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.derive import renamed
 from dpproxy.planner.rows.joins import item_of, join_rows
-from dpproxy.planner.rows.relation import Inner, Rows, Scan
+from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan
 from dpproxy.planner.rows.scans import is_public, protected_scan, public_scan
-from dpproxy.planner.rows.sources import Entry, Env
+from dpproxy.planner.rows.sources import Env, FromEntry
 from dpproxy.policy.model import TablePolicy
 from dpproxy.values.errors import Unsupported
 
 
 def rows_of(
-    select: exp.Select, found: list[Entry], planning: Planning, env: Env, inner: Inner
-) -> tuple[Rows, exp.Select]:
+    select: exp.Select, found: list[FromEntry], planning: Planning, env: Env, inner: Inner
+) -> tuple[JoinedRows, exp.Select]:
     """The joined rows, and the SELECT with its columns written one way."""
     if not found:
         raise Unsupported("SELECT needs FROM a table here", position=position(select))
@@ -29,7 +29,7 @@ def rows_of(
     return join_rows(items, select, planning, inner, env.outer)
 
 
-def _scan(entry: Entry, planning: Planning, *, lone: bool) -> Scan:
+def _scan(entry: FromEntry, planning: Planning, *, lone: bool) -> Scan:
     relation = entry.relation
     scan: Scan
     match relation:

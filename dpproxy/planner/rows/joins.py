@@ -26,7 +26,7 @@ from dpproxy.planner.rows.equalities import hashed
 from dpproxy.planner.rows.fanout import FanOut, fan_out
 from dpproxy.planner.rows.multiplicity import beside, preserved, together
 from dpproxy.planner.rows.owners import all_of
-from dpproxy.planner.rows.relation import Inner, Rows, Scan, normal
+from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan, normal
 from dpproxy.planner.rows.truncation import truncated
 from dpproxy.planner.select_list import items as listed
 from dpproxy.values.errors import AmbiguousColumn, TooComplex, UndefinedColumn, UnitLost, Unsupported
@@ -36,7 +36,7 @@ MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FromItem:
     """One entry of FROM, and how it is joined to those before it: INNER, LEFT, RIGHT or FULL."""
 
     scan: Scan
@@ -53,10 +53,10 @@ class Item:
         return self.scan.owner is not None
 
 
-def item_of(scan: Scan, node: exp.Expr, join: exp.Join | None) -> Item:
+def item_of(scan: Scan, node: exp.Expr, join: exp.Join | None) -> FromItem:
     """An entry of FROM, with the JOIN it came with. Raises ``Unsupported``."""
     if join is None:
-        return Item(scan, "INNER", None, (), node)
+        return FromItem(scan, "INNER", None, (), node)
     method = join.args.get("method")
     if method not in (None, "NATURAL"):
         raise Unsupported(
@@ -65,12 +65,14 @@ def item_of(scan: Scan, node: exp.Expr, join: exp.Join | None) -> Item:
             position=position(node),
         )
     using = tuple(i.name for i in join.args.get("using") or ())
-    return Item(scan, join.side or "INNER", join.args.get("on"), using, node, is_natural=method is not None)
+    return FromItem(
+        scan, join.side or "INNER", join.args.get("on"), using, node, is_natural=method is not None
+    )
 
 
 def join_rows(
-    items: Sequence[Item], select: exp.Select, planning: Planning, inner: Inner, outer: Rows | None
-) -> tuple[Rows, exp.Select]:
+    items: Sequence[FromItem], select: exp.Select, planning: Planning, inner: Inner, outer: JoinedRows | None
+) -> tuple[JoinedRows, exp.Select]:
     """The rows of FROM and WHERE, and the SELECT with its columns written one way.
 
     Errors: PD002 where the unit would be lost, 0A000 for joins that are not followed, 54001 for too many rows a unit.
@@ -93,9 +95,9 @@ def join_rows(
     return joiner.finish(), select
 
 
-def _by_names(items: Sequence[Item]) -> list[Item]:
+def _by_names(items: Sequence[FromItem]) -> list[FromItem]:
     """NATURAL joins written with USING, or ON TRUE where the sides have no name in common."""
-    found: list[Item] = []
+    found: list[FromItem] = []
     before: set[str] = set()
     for item in items:
         names = [field.name for field in item.scan.fields]
@@ -107,22 +109,22 @@ def _by_names(items: Sequence[Item]) -> list[Item]:
 
 
 def _together(
-    items: Sequence[Item],
+    items: Sequence[FromItem],
     padded: frozenset[str],
     hidden: frozenset[tuple[str, str]],
     inner: Inner,
-    outer: Rows | None,
-) -> Rows:
+    outer: JoinedRows | None,
+) -> JoinedRows:
     """The items side by side, for names to be found in."""
     first = next((i.scan for i in items if i.is_protected), items[0].scan)
-    return Rows(
+    return JoinedRows(
         tuple(i.scan for i in items), first.unit, first.owner or "", first.most, first.groups, first.held,
         tuple(c for i in items for c in i.scan.content), present=items[0].scan.present, padded=padded,
         hidden=hidden, inner=inner, outer=outer,
     )  # fmt: skip
 
 
-def _on(index: int, items: Sequence[Item], rows: Rows) -> list[exp.Expr]:
+def _on(index: int, items: Sequence[FromItem], rows: JoinedRows) -> list[exp.Expr]:
     """The conditions of one JOIN, USING written out."""
     item = items[index]
     found = conjuncts_of(normal_on(item.on, rows))
@@ -149,7 +151,7 @@ def _written(name: str, scan: Scan) -> exp.Column:
     return exp.column(name, scan.alias, quoted=True)
 
 
-def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
+def _ordered(items: Sequence[FromItem]) -> tuple[list[FromItem], frozenset[str]]:
     """RIGHT and FULL joins turned into what is computed; the aliases of protected sides that are padded with NULL.
 
     A public table that is preserved only adds rows that count for nobody: its keys are all answered anyway.
@@ -168,7 +170,7 @@ def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
     return found, frozenset(padded)
 
 
-def _check_place(index: int, item: Item, count: int) -> None:
+def _check_place(index: int, item: FromItem, count: int) -> None:
     if index != 1 or (item.side == "FULL" and count > 2):
         raise Unsupported(
             f"{item.side} JOIN is answered between the first two tables only",
@@ -177,14 +179,14 @@ def _check_place(index: int, item: Item, count: int) -> None:
         )
 
 
-def _turned(first: Item, second: Item) -> list[Item]:
+def _turned(first: FromItem, second: FromItem) -> list[FromItem]:
     """The first two items as a LEFT JOIN with the protected one first; FULL stays where both or none are."""
     if second.side == "FULL" and first.is_protected == second.is_protected:
         return [first, second]
     if second.side == "FULL" and first.is_protected:
         return [first, replace(second, side="LEFT")]
-    before = Item(second.scan, "INNER", None, (), second.node)
-    return [before, Item(first.scan, "LEFT", second.on, second.using, first.node)]
+    before = FromItem(second.scan, "INNER", None, (), second.node)
+    return [before, FromItem(first.scan, "LEFT", second.on, second.using, first.node)]
 
 
 def _held(scan: Scan, referred_to: Sequence[tuple[str, ...]], planning: Planning) -> Scan:
@@ -205,19 +207,19 @@ def _held(scan: Scan, referred_to: Sequence[tuple[str, ...]], planning: Planning
     return replace(scan, item=item, held=True, referred=bool(referred_to))
 
 
-def _never_null(items: Sequence[Item]) -> frozenset[str]:
+def _never_null(items: Sequence[FromItem]) -> frozenset[str]:
     """The physical columns of items in which no row of theirs has NULL."""
     return frozenset(f.column.name for i in items for f in i.scan.fields if f.column.not_null)
 
 
-def _without_partner(where: Sequence[exp.Expr], rows: Rows, present: frozenset[str]) -> frozenset[str]:
+def _without_partner(where: Sequence[exp.Expr], rows: JoinedRows, present: frozenset[str]) -> frozenset[str]:
     """The names of items of which WHERE asks for NULL where no row of theirs has it: ``WHERE v.person IS NULL``."""
     asked = [c.this.unnest() for c in where if type(c) is exp.Is and isinstance(c.expression, exp.Null)]
     found = [list(rows.candidates(node)) for node in asked if type(node) is exp.Column]
     return frozenset(s.name for each in found if len(each) == 1 for s, f in each if f.column.name in present)
 
 
-def _nullable(items: Sequence[Item]) -> list[Item]:
+def _nullable(items: Sequence[FromItem]) -> list[FromItem]:
     """The columns that an outer join may fill with NULL."""
     full = any(i.side == "FULL" for i in items)
     return [replace(i, scan=_may_miss(i.scan)) if full or i.side == "LEFT" else i for i in items]
@@ -234,9 +236,9 @@ class _Joiner:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: JoinedRows,
         planning: Planning,
-        items: Sequence[Item],
+        items: Sequence[FromItem],
         where: list[exp.Expr],
         without_partner: frozenset[str],
     ) -> None:
@@ -250,7 +252,7 @@ class _Joiner:
         self.items = items
         self.pool = where
         self.joins: list[nodes.Join] = []
-        self.placed: list[Item] = []
+        self.placed: list[FromItem] = []
         self.unit: nodes.Expr | None = None
         self.owner = ""
         self.most = self.groups = 1
@@ -262,7 +264,7 @@ class _Joiner:
         self.preserved: int | None = None
         """The most rows of the first two items, where that is known better than by multiplying."""
         self.held = True
-        self.public: list[Item] = []
+        self.public: list[FromItem] = []
         """Items whose fan-out follows from the pool."""
         self._compiled: dict[int, list[nodes.Expr]] = {}
         self.linked: list[Scan] = []
@@ -270,7 +272,7 @@ class _Joiner:
         self.followed: list[tuple[str, str]] = []
         """For each protected item of an outer join an item before it whose unit it has, and itself."""
 
-    def place(self, index: int, item: Item, on: list[exp.Expr]) -> None:
+    def place(self, index: int, item: FromItem, on: list[exp.Expr]) -> None:
         """Join one more item."""
         match item.side:
             case "INNER":
@@ -284,7 +286,7 @@ class _Joiner:
                 self._outer(item, on, "FULL")
         self.placed.append(item)
 
-    def _inner(self, item: Item) -> None:
+    def _inner(self, item: FromItem) -> None:
         scan = item.scan
         if not item.is_protected:
             self.public.append(item)
@@ -294,7 +296,7 @@ class _Joiner:
             self.unit, self.owner, self.held = scan.unit, scan.owner or "", scan.held
         self.linked.append(scan)
 
-    def _same_owner(self, item: Item) -> None:
+    def _same_owner(self, item: FromItem) -> None:
         owners = {i.scan.owner for i in self.placed if i.is_protected}
         if owners - {item.scan.owner}:
             raise UnitLost(
@@ -309,7 +311,7 @@ class _Joiner:
                 position=position(item.node),
             )
 
-    def _outer(self, item: Item, on: list[exp.Expr], side: str) -> None:
+    def _outer(self, item: FromItem, on: list[exp.Expr], side: str) -> None:
         """LEFT or FULL JOIN of one more item with all before."""
         scan = item.scan
         self._settle()
@@ -357,7 +359,7 @@ class _Joiner:
     def _edge(self, node: exp.Expr) -> Edge | None:
         return edge_of(node, self.rows)
 
-    def _lost(self, item: Item) -> UnitLost:
+    def _lost(self, item: FromItem) -> UnitLost:
         names = ", ".join(sorted({f.name for f in item.scan.fields if f.link is not None}))
         return UnitLost(
             f'the join of "{item.scan.table}" does not follow the privacy unit',
@@ -371,7 +373,7 @@ class _Joiner:
         scope = self.rows.scope(self.planning.parameters)
         return [compile_boolean(c, scope).sql for c in conditions]
 
-    def finish(self) -> Rows:
+    def finish(self) -> JoinedRows:
         """Equate the units of inner joins, and count what public tables multiply."""
         edges = edges_of(self.pool, self.rows)
         self._check_linked(linking(edges))
@@ -445,7 +447,7 @@ def conjuncts_of(node: exp.Expr | None) -> list[exp.Expr]:
     return [] if node is None else conjuncts(exp.Where(this=node))
 
 
-def normal_on(node: exp.Expr | None, rows: Rows) -> exp.Expr | None:
+def normal_on(node: exp.Expr | None, rows: JoinedRows) -> exp.Expr | None:
     """An ON condition with its columns written one way."""
     if node is None:
         return None

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.planner.rows.relation import Rows
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.values.errors import UnitLost
 
 
-def check_padded(nodes: Sequence[exp.Expr], rows: Rows) -> None:
+def check_padded(nodes: Sequence[exp.Expr], rows: JoinedRows) -> None:
     """Every aggregate is 0 on a row whose protected side is NULL: it takes a bare column of that side.
 
     The public side's keys are answered anyway, so the join is computed as an inner one. Raises PD002.
@@ -31,7 +31,7 @@ def check_padded(nodes: Sequence[exp.Expr], rows: Rows) -> None:
             )
 
 
-def refuse_padded(select: exp.Select, rows: Rows) -> None:
+def refuse_padded(select: exp.Select, rows: JoinedRows) -> None:
     """A subquery would lose these rows: it is computed as an inner join. Raises PD002."""
     if rows.padded:
         raise UnitLost(
@@ -41,7 +41,7 @@ def refuse_padded(select: exp.Select, rows: Rows) -> None:
         )
 
 
-def _is_padded(operand: exp.Expr | None, rows: Rows) -> bool:
+def _is_padded(operand: exp.Expr | None, rows: JoinedRows) -> bool:
     if operand is None or type(operand.unnest()) is not exp.Column:
         return False
     found = list(rows.candidates(operand.unnest()))  # type: ignore[arg-type]

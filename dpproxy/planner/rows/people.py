@@ -18,21 +18,21 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.answer import ordinal
-from dpproxy.planner.keys.computation import Keys, Part, image_of, picked
+from dpproxy.planner.keys.computation import ExpressionPart, Keys, image_of, picked
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.derive import derived_field, derived_scan, refuse_cut, rows_select
 from dpproxy.planner.rows.fields import Computed, Field
-from dpproxy.planner.rows.relation import Rows, Scan
-from dpproxy.planner.select_list import Item, items
+from dpproxy.planner.rows.relation import JoinedRows, Scan
+from dpproxy.planner.select_list import SelectItem, items
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
 
 
-def group_nodes(select: exp.Select, rows: Rows) -> list[exp.Expr]:
+def group_nodes(select: exp.Select, rows: JoinedRows) -> list[exp.Expr]:
     """What is grouped by: places in the SELECT list and aliases resolved; the list itself under DISTINCT."""
     listed = items(select)
     if select.args.get("distinct") is not None:
@@ -41,7 +41,7 @@ def group_nodes(select: exp.Select, rows: Rows) -> list[exp.Expr]:
     return [grouped(node, listed, rows) for node in (group.expressions if group is not None else ())]
 
 
-def grouped(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
+def grouped(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> exp.Expr:
     """A place in the SELECT list, a column, or an alias, in this order; an expression is itself."""
     target = node.unnest()
     if isinstance(target, exp.Literal) and not target.is_string:
@@ -51,7 +51,7 @@ def grouped(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
     return target
 
 
-def key_columns(keys: Sequence[exp.Expr], rows: Rows) -> list[exp.Column]:
+def key_columns(keys: Sequence[exp.Expr], rows: JoinedRows) -> list[exp.Column]:
     """The nodes that are key columns of protected items: each has the rows of one unit only."""
     found = []
     for node in keys:
@@ -63,7 +63,7 @@ def key_columns(keys: Sequence[exp.Expr], rows: Rows) -> list[exp.Column]:
     return found
 
 
-def people(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Scan:
+def people(rows: JoinedRows, select: exp.Select, alias: str, planning: Planning) -> Scan:
     """GROUP BY with the privacy key, or a reference, among the keys: groups of one unit each."""
     refuse_cut(select)
     if rows.unit is None:
@@ -88,7 +88,7 @@ def people(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
     return derived_scan(alone, outer, [field for _, field in listed], alias, planning)
 
 
-def one_person(rows: Rows, select: exp.Select, planning: Planning) -> Typed:
+def one_person(rows: JoinedRows, select: exp.Select, planning: Planning) -> Typed:
     """The value of a subquery over the rows of one unit, which its conditions equate with a row around it."""
     refuse_cut(select)
     listed = items(select)
@@ -113,11 +113,11 @@ def _is_unit(field: Field) -> bool:
     return bool(getattr(field, "is_unit", False))
 
 
-Groups = dict[exp.Expr, tuple[nodes.Column, Field]]
+Groups = dict[exp.Expr, tuple[nodes.ColumnRef, Field]]
 
 
 def _group_columns(
-    keys: Sequence[exp.Expr], rows: Rows, planning: Planning
+    keys: Sequence[exp.Expr], rows: JoinedRows, planning: Planning
 ) -> tuple[Groups, list[nodes.Expr]]:
     """By node: the column of the inner SELECT that holds it and the field; and these columns."""
     groups: Groups = {}
@@ -128,7 +128,7 @@ def _group_columns(
         if node in groups:
             continue
         name = node.name if type(node) is exp.Column else "key"
-        held, field = derived_field(Item(node, name), rows, planning)
+        held, field = derived_field(SelectItem(node, name), rows, planning)
         inside.append(duck.named(held, field.column.name))
         groups[node] = (duck.column(field.column.name), field)
     return groups, inside
@@ -137,7 +137,7 @@ def _group_columns(
 class _Calls:
     """The aggregate calls of a per-person SELECT, each a column of the inner one."""
 
-    def __init__(self, rows: Rows, planning: Planning, groups: Groups) -> None:
+    def __init__(self, rows: JoinedRows, planning: Planning, groups: Groups) -> None:
         self.rows = rows
         self.planning = planning
         self.groups = groups
@@ -146,7 +146,7 @@ class _Calls:
 
     def scope(self) -> Scope:
         """Group columns and calls; nothing else of a row is left."""
-        return Scope(Level.ROW, self._leaf, self.planning.parameters)
+        return Scope(ExpressionLevel.ROW, self._leaf, self.planning.parameters)
 
     def _leaf(self, node: exp.Expr) -> Typed | None:
         if node in self.groups:
@@ -175,7 +175,7 @@ class _Calls:
         """A subquery beside the aggregates: the row around it is there no more."""
         found = self.rows.inner(node, self.rows)
         own = {c.name for s in self.rows.scans for c in (*s.content, s.unit) if c is not None}
-        if found is not None and any(c.name in own for c in found.sql.find_all(nodes.Column)):
+        if found is not None and any(c.name in own for c in found.sql.find_all(nodes.ColumnRef)):
             raise Unsupported(
                 "a subquery beside one person's aggregates does not see the rows they are of",
                 hint="Put the condition into WHERE, or into the query around this one.",
@@ -203,16 +203,18 @@ class _Calls:
         """What an expression over group columns and calls can be."""
         return image_of(node, name, typed, self._part, self.scope())
 
-    def _part(self, node: exp.Expr) -> Part | None:
+    def _part(self, node: exp.Expr) -> ExpressionPart | None:
         if node in self.groups:
             _, field = self.groups[node]
-            return Part(field.read(_as_column(node, field)), lambda at: field.key(at).values)
+            return ExpressionPart(field.read(_as_column(node, field)), lambda at: field.key(at).values)
         if node not in self._known:
             return None
         typed, call = self._known[node], node.this if type(node) is exp.Filter else node
         if type(call) in (exp.Min, exp.Max):
-            return Part(typed, picked(call.this, self.rows, self.planning, may_miss=call is not node))
-        return Part(typed)
+            return ExpressionPart(
+                typed, picked(call.this, self.rows, self.planning, may_miss=call is not node)
+            )
+        return ExpressionPart(typed)
 
     def argument(self, node: Any) -> Typed:  # noqa: ANN401 - an aggregate call
         """The compiled operand."""
@@ -225,7 +227,7 @@ def _as_column(node: exp.Expr, field: Field) -> exp.Column:
     return node if type(node) is exp.Column else exp.column(field.name)
 
 
-def _item(item: Item, calls: _Calls, planning: Planning) -> tuple[nodes.Expr, Field]:
+def _item(item: SelectItem, calls: _Calls, planning: Planning) -> tuple[nodes.Expr, Field]:
     node = item.node.unnest()
     if node in calls.groups:
         held, field = calls.groups[node]

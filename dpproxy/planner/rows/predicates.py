@@ -45,7 +45,7 @@ from dpproxy.planner.rows.equalities import hashed
 from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.people import one_person
-from dpproxy.planner.rows.relation import Inner, Rows, Scan
+from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan
 from dpproxy.planner.rows.sources import Env, apart, entries, with_ctes
 from dpproxy.planner.select_list import items
 from dpproxy.sql.quoting import identifier
@@ -74,7 +74,7 @@ class _Predicates:
         self._planning = planning
         self._env = env
 
-    def __call__(self, node: exp.Expr, rows: Rows) -> Typed | None:
+    def __call__(self, node: exp.Expr, rows: JoinedRows) -> Typed | None:
         match node:
             case exp.Exists():
                 return self._exists(node, rows)
@@ -91,13 +91,13 @@ class _Predicates:
             case _:
                 return None
 
-    def _inside(self, select: exp.Select, rows: Rows) -> tuple[Rows, exp.Select]:
+    def _inside(self, select: exp.Select, rows: JoinedRows) -> tuple[JoinedRows, exp.Select]:
         """The rows of a subquery, which sees the columns around it."""
         env = with_ctes(select, replace(self._env, outer=rows))
         found = entries(select, self._planning, env)
         return rows_of(select, found, self._planning, env, inner_of(self._planning, env))
 
-    def _exists(self, node: exp.Exists, rows: Rows) -> Typed:
+    def _exists(self, node: exp.Exists, rows: JoinedRows) -> Typed:
         select = node.this
         if not _is_plain(select):
             raise Unsupported(
@@ -112,7 +112,9 @@ class _Predicates:
             meet(inside, [], rows)
         return _exists(inside, [])
 
-    def _follows(self, inside: Rows, select: exp.Expr, rows: Rows, compared: Sequence[Edge] = ()) -> bool:
+    def _follows(
+        self, inside: JoinedRows, select: exp.Expr, rows: JoinedRows, compared: Sequence[Edge] = ()
+    ) -> bool:
         """Whether conditions, and what IN compares, equate a key of the subquery with one of the rows around it."""
         where = conjuncts(select.args.get("where")) if isinstance(select, exp.Select) else []
         edges = [*edges_of(where, inside), *compared]
@@ -125,7 +127,7 @@ class _Predicates:
             f"{what} over protected rows must follow the privacy unit", hint=_FOLLOW, position=position(node)
         )
 
-    def _in(self, node: exp.In, rows: Rows) -> Typed:
+    def _in(self, node: exp.In, rows: JoinedRows) -> Typed:
         """As EXISTS with an equality; where NULL is not as good as false, NULL as in SQL.
 
         Rows of nobody are not there: a NULL among the keys of others never decides.
@@ -135,7 +137,7 @@ class _Predicates:
             meet(inside, [c for pair in compared for c in pair.equal], rows)
         return _is_in(inside, compared, node)
 
-    def _matched(self, node: exp.In, rows: Rows) -> tuple[Rows, list["_Pair"]]:
+    def _matched(self, node: exp.In, rows: JoinedRows) -> tuple[JoinedRows, list["_Pair"]]:
         """The rows of the subquery, and what is compared with them."""
         query = node.args["query"].this
         wanted = [
@@ -159,7 +161,7 @@ class _Predicates:
             for (a, b), edge in zip(pairs, edges, strict=True)
         ]
 
-    def _related(self, query: exp.Expr, node: exp.Expr) -> tuple[Rows, list[exp.Expr]]:
+    def _related(self, query: exp.Expr, node: exp.Expr) -> tuple[JoinedRows, list[exp.Expr]]:
         """A grouped or combined subquery as one item."""
         relation = apart(query, "in", self._planning, replace(self._env, outer=None))
         if isinstance(relation, Open):
@@ -169,7 +171,7 @@ class _Predicates:
                 relation = open_scan(relation, "in", self._planning)
         return _alone(relation), [exp.column(f.name, "in") for f in relation.fields]
 
-    def _single(self, node: exp.Subquery, rows: Rows) -> Typed:
+    def _single(self, node: exp.Subquery, rows: JoinedRows) -> Typed:
         select = node.this
         env = with_ctes(select, replace(self._env, outer=rows))
         if isinstance(select, exp.Select):
@@ -190,7 +192,7 @@ class _Predicates:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
         return self._released(relation, node) if relation.released else self._fact(relation, node, rows)
 
-    def _of_group(self, beside: Grouped, rows: Rows, node: exp.Subquery) -> Typed:
+    def _of_group(self, beside: Grouped, rows: JoinedRows, node: exp.Subquery) -> Typed:
         """The value of the group that the row around it is in: groups are released first."""
         relation = apart(beside.select, "", self._planning, replace(self._env, outer=None))
         if not isinstance(relation, Open):
@@ -212,7 +214,7 @@ class _Predicates:
         one = nodes.Select((duck.call("max", value.sql),), scan.item, where=all_of(equal))
         return replace(value, sql=nodes.Scalar(one), nullable=True, presence=None)
 
-    def _apart(self, select: exp.Expr, rows: Rows, node: exp.Expr) -> Open:
+    def _apart(self, select: exp.Expr, rows: JoinedRows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
         columns, aliases = list(select.find_all(exp.Column)), {s.alias for s in rows.scans}
         outside = {c.name for c in columns if rows.knows(c.name)} | {
@@ -232,7 +234,7 @@ class _Predicates:
             raise self._lost("a subquery for one value", node)
         return relation
 
-    def _fact(self, relation: Open, node: exp.Expr, around: Rows) -> Typed:
+    def _fact(self, relation: Open, node: exp.Expr, around: JoinedRows) -> Typed:
         """A value of public tables: a constant."""
         typed = relation.columns[0].typed
         is_instant = typed.type.oid == TIMESTAMPTZ.oid
@@ -286,12 +288,12 @@ def _is_plain(select: exp.Expr) -> bool:
     )
 
 
-def _edge(a: exp.Expr, around: Rows, b: exp.Expr, inside: Rows) -> Edge | None:
+def _edge(a: exp.Expr, around: JoinedRows, b: exp.Expr, inside: JoinedRows) -> Edge | None:
     return edge_between(key_column(a, around), key_column(b, replace(inside, outer=None)))
 
 
-def _alone(scan: Scan) -> Rows:
-    return Rows(
+def _alone(scan: Scan) -> JoinedRows:
+    return JoinedRows(
         (scan,),
         scan.unit,
         scan.owner or "",
@@ -337,7 +339,7 @@ MOST_UNKNOWN = 2
 """Values of one IN that may be NULL, each with the ways in which it can be."""
 
 
-def _is_in(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> Typed:
+def _is_in(inside: JoinedRows, pairs: Sequence[_Pair], node: exp.In) -> Typed:
     """True where one row is equal; else NULL where one is neither equal nor different."""
     found = _exists(inside, [c for p in pairs for c in p.equal])
     unknown = [] if _as_false(node) else _unknown(inside, pairs, node)
@@ -348,7 +350,7 @@ def _is_in(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> Typed:
     return boolean(sql, nullable=True)
 
 
-def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[nodes.Expr]:
+def _unknown(inside: JoinedRows, pairs: Sequence[_Pair], node: exp.In) -> list[nodes.Expr]:
     """Where NULL decides, a test for each way: each looks up equal values, and compares no row with every other."""
     if len(pairs) > MOST_UNKNOWN or any(p.is_part for p in pairs):
         raise Unsupported(
@@ -397,7 +399,7 @@ def _as_false(node: exp.Expr) -> bool:
     return isinstance(above, exp.Where | exp.Having) or (isinstance(above, exp.Join) and node.arg_key == "on")
 
 
-def _exists(inside: Rows, further: Sequence[nodes.Expr]) -> Typed:
+def _exists(inside: JoinedRows, further: Sequence[nodes.Expr]) -> Typed:
     conditions = [*inside.present, *inside.conditions, *hashed(further)]
     where = all_of(conditions) if conditions else None
     select = nodes.Select((duck.integer(1),), inside.scans[0].item, inside.joins, where)

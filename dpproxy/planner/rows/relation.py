@@ -7,13 +7,13 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.refusals import unknown_column
 from dpproxy.planner.rows.fields import Field, Identifier
 from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedTable
 
-Inner = Callable[[exp.Expr, "Rows"], Typed | None]
+Inner = Callable[[exp.Expr, "JoinedRows"], Typed | None]
 """Compiles IN, EXISTS and scalar subqueries of an expression over rows; None for other nodes."""
 
 
@@ -22,7 +22,7 @@ EARLIER = "an earlier stage"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ReleasedStage:
     """What the next stage knows of a released relation: its query, and of its rows the number and what is unique."""
 
     query: nodes.Query
@@ -50,14 +50,14 @@ class Scan:
     item: nodes.Item
     fields: tuple[Field, ...]
     table: str
-    unit: nodes.Column | None = None
+    unit: nodes.ColumnRef | None = None
     owner: str | None = None
     most: int = 1
     groups: int = 1
     held: bool = False
     present: tuple[nodes.Expr, ...] = ()
     """What must hold of a row that belongs to somebody, where the item does not ask for it itself."""
-    content: tuple[nodes.Column, ...] = ()
+    content: tuple[nodes.ColumnRef, ...] = ()
     """The columns that make up the row."""
     referred: bool = False
     """At most one row of a unit for each value of the column that others refer to: joined along the reference, it adds
@@ -70,7 +70,7 @@ class Scan:
     """A protected table under its own names, cut to units' rows and to nothing else."""
     inner: tuple[str, ...] = ()
     """The tables that a subquery's rows are from."""
-    stage: Stage | None = None
+    stage: ReleasedStage | None = None
     """Of a relation that an earlier stage of the statement releases."""
 
     @property
@@ -85,7 +85,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class JoinedRows:
     """Scans joined: ``FROM tree joins WHERE conditions``."""
 
     scans: tuple[Scan, ...]
@@ -94,7 +94,7 @@ class Rows:
     most: int
     groups: int
     held: bool
-    content: tuple[nodes.Column, ...]
+    content: tuple[nodes.ColumnRef, ...]
     joins: tuple[nodes.Join, ...] = ()
     present: tuple[nodes.Expr, ...] = ()
     conditions: tuple[nodes.Expr, ...] = ()
@@ -103,7 +103,7 @@ class Rows:
     hidden: frozenset[tuple[str, str]] = frozenset()
     """(alias, column) of the second column of USING: only its qualified name finds it."""
     inner: Inner = field(default=lambda _node, _rows: None, repr=False)
-    outer: "Rows | None" = None
+    outer: "JoinedRows | None" = None
     """The relation around a subquery."""
 
     @property
@@ -119,7 +119,7 @@ class Rows:
 
     def scope(self, parameters: Parameters) -> Scope:
         """The leaves for the expression compiler."""
-        return Scope(Level.ROW, self.leaf, parameters)
+        return Scope(ExpressionLevel.ROW, self.leaf, parameters)
 
     def leaf(self, node: exp.Expr) -> Typed | None:
         """A column, or a subquery's answer."""
@@ -159,7 +159,7 @@ class Rows:
             if found is not None and (node.table or (scan.alias, node.name) not in self.hidden):
                 yield scan, found
 
-    def where(self, conditions: list[nodes.Expr]) -> "Rows":
+    def where(self, conditions: list[nodes.Expr]) -> "JoinedRows":
         """The same rows under further conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
@@ -169,7 +169,7 @@ def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
     return tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query))
 
 
-def normal(select: exp.Select, rows: Rows, shown: frozenset[str] = frozenset()) -> exp.Select:
+def normal(select: exp.Select, rows: JoinedRows, shown: frozenset[str] = frozenset()) -> exp.Select:
     """A copy in which one column is written one way: bare where there is one item in FROM, qualified elsewhere.
 
     A bare name in ORDER BY is a column of the SELECT list first, of those called ``shown``.

@@ -20,21 +20,21 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.totality import is_frame
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, over
-from dpproxy.planner.keys.computation import Keys, Part, image_of, picked
+from dpproxy.planner.keys.computation import ExpressionPart, Keys, image_of, picked
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.ties import is_of_ties
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.derive import derived_field, derived_scan, expanded, refuse_cut, rows_select
 from dpproxy.planner.rows.fields import Computed, Field, Identifier
 from dpproxy.planner.rows.people import key_columns
-from dpproxy.planner.rows.relation import Rows, Scan, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.planner.rows.truncation import places
-from dpproxy.planner.select_list import Item
+from dpproxy.planner.select_list import SelectItem
 from dpproxy.values.errors import Refusal, UnitLost, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
 
@@ -54,7 +54,7 @@ def has_windows(select: exp.Select) -> bool:
     return any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e))
 
 
-def derive_windows(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Scan:
+def derive_windows(rows: JoinedRows, select: exp.Select, alias: str, planning: Planning) -> Scan:
     """The rows under a SELECT list with window functions. Raises PD002 where one sees rows of several units."""
     refuse_cut(select)
     node = next(n for e in select.expressions for n in own_nodes(e) if type(n) is exp.Window)
@@ -83,18 +83,18 @@ def derive_windows(rows: Rows, select: exp.Select, alias: str, planning: Plannin
 class _Windows:
     """The window functions of one SELECT list over rows of which no unit has more than it may."""
 
-    rows: Rows
+    rows: JoinedRows
     planning: Planning
     unit: nodes.Expr
     place: nodes.Expr
-    parts: dict[exp.Expr, Part] = field(default_factory=dict)
+    parts: dict[exp.Expr, ExpressionPart] = field(default_factory=dict)
 
-    def field(self, item: Item) -> tuple[nodes.Expr, Field]:
+    def field(self, item: SelectItem) -> tuple[nodes.Expr, Field]:
         """What holds one entry of the list, and the column it becomes."""
         node = item.node.unnest()
         if not any(type(n) is exp.Window for n in own_nodes(node)):
             return derived_field(item, self.rows, self.planning)
-        scope = Scope(Level.ROW, self._leaf, self.planning.parameters)
+        scope = Scope(ExpressionLevel.ROW, self._leaf, self.planning.parameters)
         typed = compile_expression(node, scope)
         typed = settle(typed, TEXT, scope, node) if typed.type is UNKNOWN else typed
         column = Column(self.planning.reserve(item.name), typed.type, not typed.nullable)
@@ -113,18 +113,18 @@ class _Windows:
         units = [n for n in key_columns(listed, self.rows) if getattr(self.rows.field(n), "is_unit", False)]
         return [n for n in listed if n not in units]
 
-    def _part(self, node: exp.Expr) -> Part | None:
+    def _part(self, node: exp.Expr) -> ExpressionPart | None:
         if type(node) is not exp.Column:
             return self.parts.get(node)
         found = self.rows.field(node)
-        return Part(found.read(node), lambda at: found.key(at).values)
+        return ExpressionPart(found.read(node), lambda at: found.key(at).values)
 
     def _leaf(self, node: exp.Expr) -> Typed | None:
         if type(node) is not exp.Window:
             return self.rows.leaf(node)
         if node not in self.parts:
             typed = self._window(node)
-            self.parts[node] = Part(typed, self._keys(node))
+            self.parts[node] = ExpressionPart(typed, self._keys(node))
         return self.parts[node].typed
 
     def _ordered_leaf(self, node: exp.Expr) -> Typed | None:
@@ -163,7 +163,7 @@ class _Windows:
         bare.set(
             "partition_by", [n.copy() for n in listed if n not in keys or not _is_plain_key(self.rows, n)]
         )
-        scope = Scope(Level.ROW, self._ordered_leaf, self.planning.parameters)
+        scope = Scope(ExpressionLevel.ROW, self._ordered_leaf, self.planning.parameters)
         behind = over(bare, scope)
         function = bare.this
         if isinstance(function, (*_PICKED, *_PEERS)):
@@ -209,7 +209,7 @@ class _Windows:
         return rule(node, over_, scope, condition, self.rows.most)
 
 
-def _is_plain_key(rows: Rows, node: exp.Expr) -> bool:
+def _is_plain_key(rows: JoinedRows, node: exp.Expr) -> bool:
     return getattr(rows.field(node), "is_unit", False)  # type: ignore[arg-type]
 
 
@@ -293,7 +293,7 @@ _AGGREGATES: dict[type[exp.Expr], Callable[[Any, Over, Scope, nodes.Expr | None,
 }
 
 
-def limited(rows: Rows, select: exp.Select, planning: Planning) -> Rows:
+def limited(rows: JoinedRows, select: exp.Select, planning: Planning) -> JoinedRows:
     """The rows of which WHERE leaves at most so many of one unit: ``rn = 1``, ``rn <= 3``.
 
     Only of numbers that were given to the rows of this very relation.
@@ -309,7 +309,7 @@ def _is_numbers(found: list[Field]) -> bool:
     return len(found) == 1 and isinstance(found[0], Computed) and found[0].numbers
 
 
-def _most(condition: exp.Expr, rows: Rows, planning: Planning) -> int | None:
+def _most(condition: exp.Expr, rows: JoinedRows, planning: Planning) -> int | None:
     """How many rows of a unit a condition about their numbers leaves at most; None for other conditions."""
     if isinstance(condition, exp.Between):
         column, limit, less = condition.this.unnest(), condition.args["high"], 0

@@ -11,8 +11,8 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.access import Context
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.prepared import Layout, layout_of, prepared_scan
-from dpproxy.planner.rows.fields import Declared, Field, Identifier, KeyPart, Present, Public
+from dpproxy.planner.prepared import TableLayout, layout_of, prepared_scan
+from dpproxy.planner.rows.fields import Declared, Field, Identifier, KeyPart, PresenceField, Public
 from dpproxy.planner.rows.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.policy.model import Between, Domain, Exposure, Members, Policy, References, Scalar, TablePolicy
@@ -78,7 +78,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
     )
 
 
-def prepared_layout(table: TablePolicy, planning: Planning) -> Layout | None:
+def prepared_layout(table: TablePolicy, planning: Planning) -> TableLayout | None:
     """How a protected table is prepared; None where it is read as it is."""
     context = planning.context
     if context.prepared is None:
@@ -88,7 +88,7 @@ def prepared_layout(table: TablePolicy, planning: Planning) -> Layout | None:
         fields = _fields(table, unit_table(context.policy, table.name), columns, planning, {})
         context.prepared[table.name] = layout_of(table, fields, context)
     found = context.prepared[table.name]
-    return found if isinstance(found, Layout) else None
+    return found if isinstance(found, TableLayout) else None
 
 
 def prepared_names(context: Context) -> frozenset[str]:
@@ -130,7 +130,7 @@ def _fields(
         )  # keys are compared as they are
         held = Column(names.get(column.name, column.name), column.type, column.not_null or own or filled)
         if domain is not None and column.type.oid in PLAIN and not _is_bounded(column, domain):
-            found.append(Present(column.name, held))
+            found.append(PresenceField(column.name, held))
         elif domain is not None:
             kind = None if declared is None else declared.column_class
             lookup = _lookup(planning)
@@ -178,7 +178,7 @@ def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
         items=tuple(duck.named(duck.column(c.name), names[c.name]) for c in columns), source=base
     )
     fields = tuple(
-        Present(c.name, Column(names[c.name], c.type, c.not_null))
+        PresenceField(c.name, Column(names[c.name], c.type, c.not_null))
         if c.type.oid in PLAIN
         else Public(
             c.name,

@@ -13,7 +13,7 @@ from dpproxy.planner.open.protected_views import find_materialized, relation_of
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS
-from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.scans import is_public
 from dpproxy.planner.views import as_view, find_view, placed_at, query_of
 from dpproxy.policy.model import TablePolicy
@@ -32,7 +32,7 @@ class Env:
 
     plan: "Callable[[exp.Expr, str, Planning, Env], Relation]"
     ctes: "Mapping[str, tuple[exp.CTE, Env]]" = field(default_factory=dict)
-    outer: Rows | None = None
+    outer: JoinedRows | None = None
     """The rows around a correlated subquery."""
     around: Callable[[exp.Column], Typed] | None = None
     """The open columns around one."""
@@ -43,7 +43,7 @@ class Env:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FromEntry:
     """One entry of FROM, under its alias; a table's policy, or what a subquery became."""
 
     node: exp.Expr
@@ -112,7 +112,7 @@ def apart(query: exp.Expr, alias: str, planning: Planning, env: Env) -> Relation
     return relation
 
 
-def entries(select: exp.Select, planning: Planning, env: Env) -> list[Entry]:
+def entries(select: exp.Select, planning: Planning, env: Env) -> list[FromEntry]:
     """The entries of FROM in order. Raises 0A000 without FROM and for functions, 42712 for a name used twice."""
     clause = select.args.get("from_")
     if clause is None:
@@ -129,25 +129,25 @@ def entries(select: exp.Select, planning: Planning, env: Env) -> list[Entry]:
     return found
 
 
-def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) -> Entry:
+def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) -> FromEntry:
     alias = node.args.get("alias")
     if type(node) is exp.Table:
         name = alias.name if alias is not None and alias.name else node.name
         if node.name in env.planned:
-            return Entry(node, name, env.planned[node.name], join)
+            return FromEntry(node, name, env.planned[node.name], join)
         cte = env.ctes.get(node.name) if not node.db else None
         if cte is not None:
             planning.parameters.spend(REFERENCE, position(node))
             definition, inside = cte
             relation = apart(definition, name, planning, replace(inside, outer=None, around=None))
-            return Entry(node, name, relation, join)
+            return FromEntry(node, name, relation, join)
         shown = _view(node, name, planning, env)
         if shown is not None:
-            return Entry(node, name, shown, join)
+            return FromEntry(node, name, shown, join)
         policy = find_table(node, planning.context, inside=env.view is not None)
         if not is_public(policy):
             planning.tables.append(Use(env.view or node, policy.name))
-        return Entry(node, name, policy, join)
+        return FromEntry(node, name, policy, join)
     if type(node) in (exp.Subquery, exp.Values):
         planning.parameters.spend(REFERENCE, position(node))
         if alias is None or not alias.name:
@@ -157,7 +157,7 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
                 position=position(node),
             )
         inside = replace(env, outer=None, around=None)
-        return Entry(node, alias.name, apart(node, alias.name, planning, inside), join)
+        return FromEntry(node, alias.name, apart(node, alias.name, planning, inside), join)
     raise Unsupported(
         "SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node)
     )

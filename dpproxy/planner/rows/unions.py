@@ -15,7 +15,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.keys import Values
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.open.union import open_union
 from dpproxy.planner.planning import Planning
@@ -158,7 +158,7 @@ def _merged(query: exp.Expr, a: Field, b: Field, planning: Planning) -> tuple[Fi
     is_key = isinstance(a, Identifier) and isinstance(b, Identifier) and _key_of(a) == _key_of(b)
     if (is_alike or is_key) and a.column.type == b.column.type:
         return repeated(a.moved(a.name, Column(name, a.column.type, not_null))), *raw
-    scope = Scope(Level.ROW, lambda _: None, planning.parameters)
+    scope = Scope(ExpressionLevel.ROW, lambda _: None, planning.parameters)
     one, two = a.read(exp.column(a.name)), b.read(exp.column(b.name))
     (first, second), shape = unify(query, [one, two], scope)
 

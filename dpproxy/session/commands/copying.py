@@ -6,29 +6,29 @@ from functools import partial
 from typing import Any, Final, NoReturn
 
 from dpproxy.algebra.plan import Answer
-from dpproxy.session.messages import Source, Words
-from dpproxy.session.state import CopyOut, OuterStatement, State, Statement, WrapperStatement
-from dpproxy.sql.lexer import Kind
+from dpproxy.session.messages import StatementText, Words
+from dpproxy.session.state import CopyOut, OuterStatement, PreparedStatement, SessionState, WrapperStatement
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused, Unsupported
-from dpproxy.wire.copying import Layout
+from dpproxy.wire.copying import CopyLayout
 
-_CSV: Final = Layout("csv", ",", "", force_quote=frozenset())
+_CSV: Final = CopyLayout("csv", ",", "", force_quote=frozenset())
 
 
 @dataclass(slots=True)
 class _Options:
-    """The options that the statement gives, by the field of ``Layout`` that they set."""
+    """The options that the statement gives, by the field of ``CopyLayout`` that they set."""
 
     given: dict[str, Any] = field(default_factory=dict)
 
-    def layout(self) -> Layout:
+    def layout(self) -> CopyLayout:
         """The layout: the defaults of the format, replaced by the options given.
 
         Errors: InvalidParameter, SyntaxRefused.
         """
         given = self.given
-        layout = _CSV if given.get("format") == "csv" else Layout()
+        layout = _CSV if given.get("format") == "csv" else CopyLayout()
         if "quote" in given and "escape" not in given:
             given = {**given, "escape": given["quote"]}
         layout = replace(layout, **given)
@@ -56,7 +56,7 @@ def read_copy(words: Words) -> OuterStatement:
     return OuterStatement(inner, partial(_copy, layout))
 
 
-def _whole_table(words: Words) -> Source:
+def _whole_table(words: Words) -> StatementText:
     """COPY of a table is COPY of its columns."""
     start = words.position
     name = _dotted(words)
@@ -73,19 +73,19 @@ def _dotted(words: Words) -> str:
 
 
 def _refuse_place(words: Words) -> NoReturn:
-    if words.accept("program") or words.token.kind is Kind.TEXT:
+    if words.accept("program") or words.token.kind is TokenKind.TEXT:
         raise Unsupported(
             "COPY to a file of the server is not supported", hint=r"COPY ... TO STDOUT; psql has \copy"
         )
     words.refuse()
 
 
-def _copy(layout: Layout, inner: Statement) -> WrapperStatement:
+def _copy(layout: CopyLayout, inner: PreparedStatement) -> WrapperStatement:
     names = {column.name for column in inner.columns or ()}
     if layout.force_quote is not None and not layout.force_quote <= names:
         raise InvalidParameter("FORCE_QUOTE names a column that is not copied")
 
-    def finish(_: State, answer: Answer) -> Answer:
+    def finish(_: SessionState, answer: Answer) -> Answer:
         tag = "COPY" if answer.stream is not None else f"COPY {len(answer.rows)}"
         return CopyOut(tag, notices=answer.notices, layout=layout, answer=answer)
 
@@ -95,14 +95,14 @@ def _copy(layout: Layout, inner: Statement) -> WrapperStatement:
 # --- options
 
 
-def _read_options(words: Words) -> Layout:
+def _read_options(words: Words) -> CopyLayout:
     options = _Options()
     words.accept("with")
     if words.accept("("):
         words.comma_list(lambda _: _read_option(options, words))
         words.expect(")")
     else:
-        while words.token.kind is not Kind.END:
+        while words.token.kind is not TokenKind.END:
             _read_old_option(options, words)
     words.end()
     return options.layout()
@@ -172,7 +172,7 @@ def _read_null(words: Words) -> str:
 
 
 def _read_switch(words: Words) -> bool:
-    if words.token.kind is Kind.END or words.at(",") or words.at(")"):
+    if words.token.kind is TokenKind.END or words.at(",") or words.at(")"):
         return True
     start = words.position
     value = words.value().lower()
@@ -214,5 +214,5 @@ _OPTIONS: Final[Mapping[str, tuple[str, Callable[[Words], object]]]] = {
     "force_quote": ("force_quote", _read_forced),
     "encoding": ("", _read_encoding),
 }
-"""By name: the field of ``Layout``, "" for none, and how the value is read."""
+"""By name: the field of ``CopyLayout``, "" for none, and how the value is read."""
 _KNOWN: Final = "known are " + ", ".join(_OPTIONS)

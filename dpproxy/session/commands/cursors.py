@@ -14,12 +14,12 @@ from dpproxy.session.state import (
     DeferredStatement,
     OuterStatement,
     Portal,
-    State,
-    Statement,
+    PreparedStatement,
+    SessionState,
     WrapperStatement,
 )
 from dpproxy.session.transaction import Status
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import (
     DuplicatePortal,
     InvalidParameter,
@@ -66,8 +66,8 @@ def read_declare(words: Words) -> OuterStatement:
     return OuterStatement(words.inner(*words.rest()), partial(_declare, declared))
 
 
-def _declare(declared: _Declared, inner: Statement) -> WrapperStatement:
-    def check(state: State) -> None:
+def _declare(declared: _Declared, inner: PreparedStatement) -> WrapperStatement:
+    def check(state: SessionState) -> None:
         status, several = state.transaction.status, state.transaction.several
         if status is Status.IDLE and not several and not declared.outlives:
             raise NoTransaction(
@@ -78,7 +78,7 @@ def _declare(declared: _Declared, inner: Statement) -> WrapperStatement:
             raise DuplicatePortal(f'cursor "{declared.name}" already exists', hint="CLOSE it first")
         state.check_room(declared.name, 0)
 
-    def finish(state: State, answer: Answer) -> Answer:
+    def finish(state: SessionState, answer: Answer) -> Answer:
         scrolls = answer.stream is None if declared.scrolls is None else declared.scrolls
         state.portals[declared.name] = Portal(
             inner, (), (), answer, scrolls=scrolls, outlives=declared.outlives
@@ -98,17 +98,17 @@ def read_close(words: Words) -> Command:
     return Command(partial(_close, name))
 
 
-def _close(name: str, state: State) -> Answer:
+def _close(name: str, state: SessionState) -> Answer:
     del state.portals[_cursor(name, state)]
     return Answer("CLOSE CURSOR")
 
 
-def _close_all(state: State) -> Answer:
+def _close_all(state: SessionState) -> Answer:
     state.portals.clear()
     return Answer("CLOSE CURSOR ALL")
 
 
-def _cursor(name: str, state: State) -> str:
+def _cursor(name: str, state: SessionState) -> str:
     if name not in state.portals or state.portals[name].statement.columns is None:
         raise UnknownPortal(f'cursor "{name}" does not exist', hint="DECLARE it in this transaction")
     return name
@@ -204,7 +204,7 @@ def _read_count(words: Words) -> int:
 
 def _read_number(words: Words) -> int:
     start = words.position
-    if not (words.at("+") or words.at("-") or words.token.kind is Kind.NUMBER):
+    if not (words.at("+") or words.at("-") or words.token.kind is TokenKind.NUMBER):
         words.refuse()
     text = words.value()
     if not _WHOLE(text) or abs(int(text)) > _MOST:
@@ -217,12 +217,12 @@ def _bind(
     direction: Direction,
     is_back: bool,  # noqa: FBT001
     shows: bool,  # noqa: FBT001
-    state: State,
+    state: SessionState,
 ) -> Command | WrapperStatement:
     found = state.portals[_cursor(name, state)]
     columns = found.statement.columns
 
-    def run(state: State) -> Answer:
+    def run(state: SessionState) -> Answer:
         portal = state.portals[_cursor(name, state)]
         held = portal.answer or Answer("")
         held.check()
@@ -237,7 +237,7 @@ def _bind(
             f"FETCH {len(places)}", portal.statement.columns, _at(places, held.rows), still=held.still
         )
 
-    def finish(state: State, answer: Answer) -> Answer:
+    def finish(state: SessionState, answer: Answer) -> Answer:
         portal = state.portals[_cursor(name, state)]
         portal.answer = portal.answer or answer
         return replace(run(state), notices=answer.notices)

@@ -11,11 +11,11 @@ from dpproxy.session.state import (
     Command,
     DeferredStatement,
     OuterStatement,
-    State,
-    Statement,
+    PreparedStatement,
+    SessionState,
     WrapperStatement,
 )
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import DuplicatePreparedStatement, SyntaxRefused, UndefinedObject, UnknownStatement
 from dpproxy.values.pgtypes import TYPES
 from dpproxy.wire.values import decode
@@ -46,15 +46,15 @@ def read_prepare(words: Words) -> OuterStatement:
 def _read_type(words: Words) -> int:
     start = words.position
     name = words.label()
-    while words.token.kind is Kind.WORD:
+    while words.token.kind is TokenKind.WORD:
         name += f" {words.label()}"
     if name not in _TYPES:
         raise UndefinedObject(f'type "{name}" does not exist', hint="or leave the types out", position=start)
     return _TYPES[name]
 
 
-def _prepare(name: str, inner: Statement) -> Command:
-    def run(state: State) -> Answer:
+def _prepare(name: str, inner: PreparedStatement) -> Command:
+    def run(state: SessionState) -> Answer:
         if name in state.statements:
             raise DuplicatePreparedStatement(
                 f'prepared statement "{name}" already exists', hint="DEALLOCATE it first"
@@ -84,7 +84,9 @@ def _read_value(words: Words) -> str | None:
     return text
 
 
-def _execute(name: str, values: Sequence[str | None], hint: dict[str, str], state: State) -> WrapperStatement:
+def _execute(
+    name: str, values: Sequence[str | None], hint: dict[str, str], state: SessionState
+) -> WrapperStatement:
     inner = state.statements.get(name)
     if inner is None:
         raise UnknownStatement(f'prepared statement "{name}" does not exist', hint="PREPARE it first")
@@ -113,12 +115,12 @@ def read_deallocate(words: Words) -> Command:
     return Command(partial(_deallocate, name))
 
 
-def _deallocate(name: str, state: State) -> Answer:
+def _deallocate(name: str, state: SessionState) -> Answer:
     if state.statements.pop(name, None) is None:
         raise UnknownStatement(f'prepared statement "{name}" does not exist')
     return Answer("DEALLOCATE")
 
 
-def _deallocate_all(state: State) -> Answer:
+def _deallocate_all(state: SessionState) -> Answer:
     state.statements.clear()
     return Answer("DEALLOCATE ALL")

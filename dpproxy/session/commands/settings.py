@@ -8,9 +8,9 @@ from functools import partial
 from dpproxy.algebra.plan import Answer, Notice
 from dpproxy.config.settings import SETTINGS, find
 from dpproxy.session.messages import Words
-from dpproxy.session.state import Command, EngineShow, State
+from dpproxy.session.state import Command, EngineShow, SessionState
 from dpproxy.session.transaction import Status
-from dpproxy.sql.lexer import Kind, Token
+from dpproxy.sql.lexer import Token, TokenKind
 from dpproxy.values.errors import InvalidText, NoTransaction, SyntaxRefused, UndefinedObject, Unsupported
 from dpproxy.values.pgtypes import TEXT, Column
 from dpproxy.wire.intervals import HOUR, read_text, write_text
@@ -22,7 +22,7 @@ _SHOW_ALL = (Column("name", TEXT), Column("setting", TEXT), Column("description"
 def read_modes(words: Words, prefix: str = "") -> tuple[tuple[str, str], ...]:
     """Transaction modes up to the end of the statement, as settings whose names begin with ``prefix``."""
     modes = []
-    while words.token.kind is not Kind.END:
+    while words.token.kind is not TokenKind.END:
         modes.append(_read_mode(words))
         words.accept(",")
     return tuple((prefix + name, value) for name, value in modes)
@@ -68,7 +68,7 @@ def _read_user(words: Words, own: str) -> Command:
     name = own if words.accept(own) else words.value()
     words.end()
 
-    def run(state: State) -> Answer:
+    def run(state: SessionState) -> Answer:
         if name not in (own, state.transaction.settings["session_authorization"]):
             raise Unsupported(
                 "changing the user of a session is not supported", hint="connect as that user", position=start
@@ -126,7 +126,7 @@ def read_show(words: Words) -> Command | EngineShow | None:
     return Command(partial(_show, setting.name, columns), columns)
 
 
-def _show(name: str, columns: tuple[Column, ...], state: State) -> Answer:
+def _show(name: str, columns: tuple[Column, ...], state: SessionState) -> Answer:
     key = name.lower()
     if key not in state.transaction.settings:
         raise UndefinedObject(f'unrecognized configuration parameter "{name}"', hint="SHOW ALL lists them")
@@ -166,7 +166,7 @@ def _read_zone(words: Words, *, local: bool) -> Command:
     if words.accept("("):
         words.value()
         words.expect(")")
-    if words.token.kind is not Kind.TEXT:
+    if words.token.kind is not TokenKind.TEXT:
         words.refuse()
     given = words.take()
     text = _interval(given, _read_fields(words))
@@ -213,8 +213,8 @@ _SPELLED: Mapping[str, Callable[..., Command]] = {
 }
 
 
-def _setting(change: Callable[[State], None], *, local: bool) -> Command:
-    def run(state: State) -> Answer:
+def _setting(change: Callable[[SessionState], None], *, local: bool) -> Command:
+    def run(state: SessionState) -> Answer:
         change(state)
         return Answer("SET", notices=_outside_block(state, "SET LOCAL") if local else ())
 
@@ -222,7 +222,7 @@ def _setting(change: Callable[[State], None], *, local: bool) -> Command:
 
 
 def _setting_all(values: tuple[tuple[str, str], ...]) -> Command:
-    def run(state: State) -> Answer:
+    def run(state: SessionState) -> Answer:
         for name, value in values:
             state.transaction.set(name, value)
         return Answer("SET")
@@ -230,20 +230,20 @@ def _setting_all(values: tuple[tuple[str, str], ...]) -> Command:
     return Command(run)
 
 
-def _set_transaction(modes: tuple[tuple[str, str], ...], state: State) -> Answer:
+def _set_transaction(modes: tuple[tuple[str, str], ...], state: SessionState) -> Answer:
     for name, value in modes:
         state.transaction.set(name, value, local=True)
     return Answer("SET", notices=_outside_block(state, "SET TRANSACTION"))
 
 
-def _outside_block(state: State, statement: str) -> tuple[Notice, ...]:
+def _outside_block(state: SessionState, statement: str) -> tuple[Notice, ...]:
     if state.transaction.status is Status.BLOCK or state.transaction.several:
         return ()
     message = f"{statement} can only be used in transaction blocks"
     return (Notice(message, sqlstate=NoTransaction.sqlstate, severity="WARNING"),)
 
 
-def _show_all(state: State) -> Answer:
+def _show_all(state: SessionState) -> Answer:
     rows = tuple(
         (setting.name, state.transaction.settings[key], setting.description)
         for key, setting in sorted(SETTINGS.items())
@@ -252,11 +252,11 @@ def _show_all(state: State) -> Answer:
     return Answer("SHOW", _SHOW_ALL, rows)
 
 
-def _reset(name: str, state: State) -> Answer:
+def _reset(name: str, state: SessionState) -> Answer:
     state.transaction.reset(name)
     return Answer("RESET")
 
 
-def _reset_all(state: State) -> Answer:
+def _reset_all(state: SessionState) -> Answer:
     state.transaction.reset_all()
     return Answer("RESET")

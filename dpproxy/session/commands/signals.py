@@ -10,7 +10,7 @@ from typing import Final
 
 from dpproxy.algebra.plan import Answer, Notice
 from dpproxy.session.messages import Words
-from dpproxy.sql.lexer import Kind, Token
+from dpproxy.sql.lexer import Token, TokenKind
 from dpproxy.values.errors import InvalidText, SyntaxRefused, UndefinedFunction
 from dpproxy.values.pgtypes import BOOL, BY_OID, INT4, INTEGERS, TEXT, TEXTS, Column, SqlType
 
@@ -68,7 +68,7 @@ def _read_call(words: Words, name: str) -> Signal:
     words.expect("(")
     is_null = words.accept("null")
     process = None if is_null else words.take()
-    is_parameter = process is not None and process.kind is Kind.PARAMETER and process.raw == "$1"
+    is_parameter = process is not None and process.kind is TokenKind.PARAMETER and process.raw == "$1"
     if process is not None and not is_parameter and not _is_number(process):
         words.refuse()
     if words.accept("::"):
@@ -78,7 +78,7 @@ def _read_call(words: Words, name: str) -> Signal:
     if words.accept(",") and not _is_number(words.take()):  # a timeout, which is not used
         words.refuse()
     words.expect(")")
-    is_titled = words.accept("as") or words.token.kind is not Kind.END
+    is_titled = words.accept("as") or words.token.kind is not TokenKind.END
     title = words.label() if is_titled else name
     words.end()
     return Signal(
@@ -91,7 +91,7 @@ def _read_call(words: Words, name: str) -> Signal:
 
 def _is_number(token: Token) -> bool:
     """Whether it is a whole number, maybe in quotes."""
-    is_constant = token.kind in {Kind.NUMBER, Kind.TEXT}
+    is_constant = token.kind in {TokenKind.NUMBER, TokenKind.TEXT}
     return is_constant and token.text.isascii() and token.text.isdigit() and len(token.text) <= _MOST_DIGITS
 
 

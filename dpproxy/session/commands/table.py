@@ -20,23 +20,23 @@ from dpproxy.session.commands.transactions import (
     read_savepoint,
     read_start,
 )
-from dpproxy.session.messages import Source, Words
+from dpproxy.session.messages import StatementText, Words
 from dpproxy.session.state import Command, DeferredStatement, EngineShow, OuterStatement
-from dpproxy.sql.lexer import Kind
+from dpproxy.sql.lexer import TokenKind
 
 Action = Command | EngineShow | OuterStatement | DeferredStatement | Signal
 """Every kind of statement that the session answers by itself."""
 Read = Callable[[Words], Action | None]
 
 
-def recognise(source: Source) -> Action | None:
+def recognise(source: StatementText) -> Action | None:
     """Read a statement that the session answers by itself; None for one of the engine's.
 
     Errors: ``SyntaxRefused``, ``Unsupported``, ``UndefinedObject``.
     """
     words = Words(source)
     first = words.take()
-    read = STATEMENTS.get(first.text) if first.kind is Kind.WORD else None
+    read = STATEMENTS.get(first.text) if first.kind is TokenKind.WORD else None
     return None if read is None else read(words)
 
 

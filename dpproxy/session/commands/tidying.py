@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.messages import Words
-from dpproxy.session.state import Command, State
+from dpproxy.session.state import Command, SessionState
 from dpproxy.session.transaction import Status
 from dpproxy.values.errors import ActiveTransaction, NoTransaction
 
@@ -18,7 +18,7 @@ def read_discard(words: Words) -> Command:
     return Command(_discard_all if what == "all" else _always(f"DISCARD {what.upper().replace('ORARY', '')}"))
 
 
-def _discard_all(state: State) -> Answer:
+def _discard_all(state: SessionState) -> Answer:
     if state.transaction.status is not Status.IDLE or state.transaction.several:
         raise ActiveTransaction(
             "DISCARD ALL cannot run inside a transaction block", hint="end it with COMMIT"
@@ -37,7 +37,7 @@ def read_unlisten(words: Words) -> Command:
     return Command(_always("UNLISTEN"))
 
 
-def _always(tag: str) -> Callable[[State], Answer]:
+def _always(tag: str) -> Callable[[SessionState], Answer]:
     return lambda _state: Answer(tag)
 
 
@@ -62,7 +62,7 @@ def read_lock(words: Words) -> Command:
     words.accept("table")
     words.inner(*words.rest())
 
-    def run(state: State) -> Answer:
+    def run(state: SessionState) -> Answer:
         if state.transaction.status is Status.IDLE and not state.transaction.several:
             raise NoTransaction(
                 "LOCK TABLE can only be used in transaction blocks", hint="start one with BEGIN"

@@ -6,7 +6,7 @@ from functools import partial
 from dpproxy.algebra.plan import Answer, Notice
 from dpproxy.session.commands.settings import read_modes
 from dpproxy.session.messages import Words
-from dpproxy.session.state import Command, State
+from dpproxy.session.state import Command, SessionState
 from dpproxy.session.transaction import OF_TRANSACTION, Status
 from dpproxy.values.errors import ActiveTransaction, NoTransaction
 
@@ -23,7 +23,7 @@ def read_start(words: Words) -> Command:
     return Command(partial(_begin, "START TRANSACTION", read_modes(words)))
 
 
-def _begin(tag: str, modes: tuple[tuple[str, str], ...], state: State) -> Answer:
+def _begin(tag: str, modes: tuple[tuple[str, str], ...], state: SessionState) -> Answer:
     if state.transaction.status is Status.BLOCK:
         return Answer(
             tag, notices=(_warning(ActiveTransaction.sqlstate, "there is already a transaction in progress"),)
@@ -53,7 +53,7 @@ def read_abort(words: Words) -> Command:
     return _read_end(words, "ROLLBACK", _rollback)
 
 
-def _read_end(words: Words, statement: str, act: Callable[[State], Answer]) -> Command:
+def _read_end(words: Words, statement: str, act: Callable[[SessionState], Answer]) -> Command:
     words.accept_one("work", "transaction")
     chains = words.accept("and", "chain")
     if not chains:
@@ -62,7 +62,7 @@ def _read_end(words: Words, statement: str, act: Callable[[State], Answer]) -> C
     return Command(partial(_chained, statement, act) if chains else act, runs_in_failed=True)
 
 
-def _chained(statement: str, act: Callable[[State], Answer], state: State) -> Answer:
+def _chained(statement: str, act: Callable[[SessionState], Answer], state: SessionState) -> Answer:
     """End a block and begin one of the same modes."""
     transaction = state.transaction
     if transaction.status is Status.IDLE:
@@ -77,7 +77,7 @@ def _chained(statement: str, act: Callable[[State], Answer], state: State) -> An
     return answer
 
 
-def _commit(state: State) -> Answer:
+def _commit(state: SessionState) -> Answer:
     if state.transaction.status is Status.FAILED:
         return _rollback(state)
     notices = _outside(state)
@@ -85,13 +85,13 @@ def _commit(state: State) -> Answer:
     return Answer("COMMIT", notices=notices)
 
 
-def _rollback(state: State) -> Answer:
+def _rollback(state: SessionState) -> Answer:
     notices = _outside(state)
     state.rollback()
     return Answer("ROLLBACK", notices=notices)
 
 
-def _outside(state: State) -> tuple[Notice, ...]:
+def _outside(state: SessionState) -> tuple[Notice, ...]:
     if state.transaction.status is not Status.IDLE:
         return ()
     return (_warning(NoTransaction.sqlstate, "there is no transaction in progress"),)
@@ -116,12 +116,12 @@ def read_release(words: Words) -> Command:
 
 
 def _on_savepoint(
-    words: Words, statement: str, act: Callable[[State, str], str], *, leaves_failed: bool = False
+    words: Words, statement: str, act: Callable[[SessionState, str], str], *, leaves_failed: bool = False
 ) -> Command:
     name = words.label()
     words.end()
 
-    def run(state: State) -> Answer:
+    def run(state: SessionState) -> Answer:
         if state.transaction.status is Status.IDLE:
             raise NoTransaction(
                 f"{statement} can only be used in transaction blocks", hint="start one with BEGIN"
@@ -131,16 +131,16 @@ def _on_savepoint(
     return Command(run, runs_in_failed=leaves_failed)
 
 
-def _save(state: State, name: str) -> str:
+def _save(state: SessionState, name: str) -> str:
     state.transaction.save(name)
     return "SAVEPOINT"
 
 
-def _release(state: State, name: str) -> str:
+def _release(state: SessionState, name: str) -> str:
     state.transaction.release(name)
     return "RELEASE"
 
 
-def _rollback_to(state: State, name: str) -> str:
+def _rollback_to(state: SessionState, name: str) -> str:
     state.transaction.rollback_to(name)
     return "ROLLBACK"

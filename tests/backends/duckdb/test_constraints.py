@@ -3,7 +3,7 @@
 import duckdb
 
 from dpproxy.backends.duckdb.constraints import constraints
-from dpproxy.values.pgtypes import Check, ForeignKey, UniqueKey
+from dpproxy.values.pgtypes import CheckConstraint, ForeignKey, UniqueKey
 
 
 def test_what_the_ddl_declares():
@@ -22,7 +22,7 @@ def test_what_the_ddl_declares():
         UniqueKey("p", ("id",), primary=True),
         UniqueKey("p", ("a", "b")),
         UniqueKey("p", ("E mail",)),
-        Check("p", "(age >= 0)"),
+        CheckConstraint("p", "(age >= 0)"),
         ForeignKey("v", ("pid",), "p", ("id",)),
         ForeignKey("v", ("x", "y"), "p", ("a", "b")),
     }

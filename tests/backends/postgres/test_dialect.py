@@ -10,7 +10,7 @@ from dpproxy.values.errors import Unsupported
 TABLES = (table.EXPRESSIONS, table.OPERATORS, table.FUNCTIONS, table.CASTS)
 REBUILT = {
     nodes.Select, nodes.Combined, nodes.Table, nodes.Subquery, nodes.Values, nodes.Join, nodes.Exists, nodes.InQuery,
-    nodes.Scalar, nodes.Star, nodes.Column, nodes.Named, nodes.Paren, nodes.Window, nodes.Ordered, nodes.Parameter,
+    nodes.Scalar, nodes.Star, nodes.ColumnRef, nodes.Named, nodes.Paren, nodes.Window, nodes.Ordered, nodes.Parameter,
     nodes.Binary, nodes.Call, nodes.Cast, nodes.Hole,
 }  # fmt: skip
 """What the printer knows by itself, or has tables of its own for; a hole is a number before a statement is run."""

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from dpproxy.backends.postgres import doubles
-from dpproxy.backends.servers.dialect import ANYTHING, Kind, Reach, Value
+from dpproxy.backends.servers.dialect import ANYTHING, Reach, Value, ValueKind
 from dpproxy.values.errors import Unsupported
 from tests.postgres import Server
 
@@ -28,7 +28,7 @@ def connection(postgres: Server) -> Iterator[psycopg.Connection[tuple[object, ..
 
 
 def columns(reach: Reach) -> tuple[Value, Value]:
-    return Value("p.a", Kind.DOUBLE, reach), Value("p.b", Kind.DOUBLE, reach)
+    return Value("p.a", ValueKind.DOUBLE, reach), Value("p.b", ValueKind.DOUBLE, reach)
 
 
 def asked(

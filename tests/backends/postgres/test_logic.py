@@ -3,16 +3,16 @@ import pytest
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import logic
 from dpproxy.backends.postgres.dialect import dialect
-from dpproxy.backends.servers.dialect import Kind, Value, stored
+from dpproxy.backends.servers.dialect import Value, ValueKind, stored
 from dpproxy.values.errors import Unsupported
 from tests.backends.statements import transpiled
 
 COLUMNS = {
-    "x": stored(Kind.DOUBLE),
-    "y": stored(Kind.DOUBLE),
-    "i": stored(Kind.WHOLE),
-    "s": stored(Kind.TEXT),
-    "d": stored(Kind.DATE),
+    "x": stored(ValueKind.DOUBLE),
+    "y": stored(ValueKind.DOUBLE),
+    "i": stored(ValueKind.WHOLE),
+    "s": stored(ValueKind.TEXT),
+    "d": stored(ValueKind.DATE),
 }
 
 
@@ -75,7 +75,7 @@ def test_no_value_is_converted_to_be_compared(sql: str):
 
 
 def test_texts_are_ordered_by_their_bytes():
-    parts = [Value("a", Kind.TEXT), Value("b", Kind.TEXT)]
-    node = nodes.Binary("<", nodes.Column("a"), nodes.Column("b"))
+    parts = [Value("a", ValueKind.TEXT), Value("b", ValueKind.TEXT)]
+    node = nodes.Binary("<", nodes.ColumnRef("a"), nodes.ColumnRef("b"))
     assert logic.comparison("<")(node, parts).sql == '(a COLLATE "C" < b)'
     assert logic.comparison("=")(node, parts).sql == "(a = b)"

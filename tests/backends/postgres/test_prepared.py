@@ -15,7 +15,7 @@ from dpproxy.backends.duckdb.prepared import PreparedTables
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.postgres.prepared import PostgresPrepared
-from dpproxy.backends.postgres.server import Postgres
+from dpproxy.backends.postgres.server import PostgresServer
 from dpproxy.backends.servers.source import Pushed
 from dpproxy.values.errors import Internal, StartupError
 from tests.backends.inline import Inline
@@ -86,7 +86,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
         path = tmp_path / f"empty{len(found)}.duckdb"
         duckdb.connect(path).close()
         beside = Inline(DuckDB(path, prepared=path.with_name(f"given{len(found)}.duckdb")))
-        server = Postgres(url, "main", 30.0)
+        server = PostgresServer(url, "main", 30.0)
         with ExitStack() as stack:
             stack.callback(server.close)
             keeper = PostgresPrepared(server, "kept", "main", secret)
@@ -279,7 +279,7 @@ def test_the_data_are_read_only_as_ever(postgres: Server, opened: Open):
     url = made(postgres, f"GRANT INSERT ON t TO {ROLE}")
     with pytest.raises(StartupError, match='write to table "t"'):
         opened(url)
-    server = Postgres(made(postgres), "main", 30.0)
+    server = PostgresServer(made(postgres), "main", 30.0)
     with pytest.raises(StartupError, match="another schema"):
         PostgresPrepared(server, "public", "main", SECRET)
     with server._connect() as connection, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):

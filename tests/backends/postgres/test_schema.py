@@ -2,7 +2,7 @@ import psycopg
 import pytest
 
 from dpproxy.backends.postgres.schema import Described, described
-from dpproxy.values.pgtypes import Check, ForeignKey, UniqueKey
+from dpproxy.values.pgtypes import CheckConstraint, ForeignKey, UniqueKey
 from tests.postgres import Server
 
 DDL = """
@@ -84,7 +84,7 @@ def test_constraints_and_views_are_told(found: Described):
     assert UniqueKey("clinics", ("no",), primary=True) in constraints
     assert UniqueKey("clinics", ("name",)) in constraints
     assert ForeignKey("t", ("clinic",), "clinics", ("no",)) in constraints
-    assert any(isinstance(c, Check) and "i4" in c.expression for c in constraints)
+    assert any(isinstance(c, CheckConstraint) and "i4" in c.expression for c in constraints)
     assert found.schema.views["seen"].columns == ("x",)
 
 

@@ -20,7 +20,7 @@ from dpproxy.backends.asker import asked_by
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.failures import FactsChanged, WorkerLost
-from dpproxy.backends.postgres.server import Postgres
+from dpproxy.backends.postgres.server import PostgresServer
 from dpproxy.backends.servers.source import Order, Pushed
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.questions import Replan
@@ -60,7 +60,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Pushed]]:
         path = tmp_path / f"empty{len(found)}.duckdb"
         duckdb.connect(path).close()
         beside = Inline(DuckDB(path, prepared=path.with_name(f"given{len(found)}.duckdb")))
-        found.append(Pushed(Postgres(url, "main", limit), beside, tmp_path))
+        found.append(Pushed(PostgresServer(url, "main", limit), beside, tmp_path))
         return found[-1]
 
     yield open_one
@@ -103,7 +103,7 @@ def test_a_role_that_could_write_is_refused_at_the_start(postgres: Server, grant
         connection.execute("ALTER ROLE writes NOSUPERUSER")
         connection.execute(grant.encode())
     with pytest.raises(StartupError, match=told):
-        Postgres(url, "main", 30.0)
+        PostgresServer(url, "main", 30.0)
     with psycopg.connect(url.replace("writes@", "postgres@"), autocommit=True) as connection:
         connection.execute("ALTER ROLE writes NOSUPERUSER")
 
@@ -119,19 +119,19 @@ def test_a_role_that_could_write_is_refused_at_the_start(postgres: Server, grant
 )
 def test_a_server_that_is_not_there_is_told_without_the_url(url: str, told: str):
     with pytest.raises(StartupError, match=rf"^data\.main\.url: .*{told}") as refused:
-        Postgres(url, "main", 30.0)
+        PostgresServer(url, "main", 30.0)
     assert "hidden" not in str(refused.value)
 
 
 def test_a_database_or_a_role_that_is_not_there_is_told_apart(postgres: Server):
     with pytest.raises(StartupError, match="no such database"):
-        Postgres(postgres.url("nowhere"), "main", 30.0)
+        PostgresServer(postgres.url("nowhere"), "main", 30.0)
     with pytest.raises(StartupError, match="refuses the role or its password"):
-        Postgres(postgres.url().replace("postgres@", "nobody@"), "main", 30.0)
+        PostgresServer(postgres.url().replace("postgres@", "nobody@"), "main", 30.0)
 
 
 def test_a_connection_cannot_write(postgres: Server):
-    server = Postgres(made(postgres, TABLES), "main", 30.0)
+    server = PostgresServer(made(postgres, TABLES), "main", 30.0)
     with server._connect() as connection:
         for statement in ("CREATE TABLE x (a int)", "INSERT INTO public.t VALUES (0, 0)"):
             with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
@@ -163,7 +163,7 @@ def test_the_limit_of_a_statement_is_its_end(postgres: Server, opened: Callable[
 
 
 def test_a_client_that_takes_its_time_is_not_at_a_limit(postgres: Server):
-    server = Postgres(made(postgres, TABLES), "main", 30.0)
+    server = PostgresServer(made(postgres, TABLES), "main", 30.0)
     types = pa.schema([("i", pa.int64())])
     batches = server.batches(
         Order('SELECT i FROM "public"."big", generate_series(1, 20)', (), types, "s", 1.0, charged=False)
@@ -451,17 +451,17 @@ def test_a_table_that_is_replaced_while_a_statement_runs_gives_nothing(
 ):
     url = made(postgres, TABLES)
     source = opened(url)
-    looked = Postgres.check_declared
+    looked = PostgresServer.check_declared
 
-    def changed(self: Postgres, *asked: object, **more: object) -> None:
+    def changed(self: PostgresServer, *asked: object, **more: object) -> None:
         looked(self, *asked, **more)  # type: ignore[arg-type]
-        monkeypatch.setattr(Postgres, "check_declared", looked)
+        monkeypatch.setattr(PostgresServer, "check_declared", looked)
         with owner(url) as connection:
             connection.execute("ALTER TABLE t ALTER v TYPE float8")
 
     known = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t WHERE t.v > 1"
     assert number(source, known) == 99
-    monkeypatch.setattr(Postgres, "check_declared", changed)
+    monkeypatch.setattr(PostgresServer, "check_declared", changed)
     with pytest.raises(Internal, match=r"not as it was .* stays charged"):
         number(source, known)
 
@@ -475,7 +475,7 @@ def test_statements_over_public_tables_are_answered_there_or_from_a_copy(
         sql = f"SELECT COUNT(*) AS n FROM t WHERE CAST(id AS TEXT) {sign} '1%'"
         assert "count(*)" in source.shown(read(sql)), "it is asked there"
         assert source.run_public(read(sql), "s") == [(rows,)]
-    third = nodes.Formula(("LIST_SORT(LIST(", "))[3]"), (nodes.Column("id"),))
+    third = nodes.Formula(("LIST_SORT(LIST(", "))[3]"), (nodes.ColumnRef("id"),))
     copied = nodes.Select((nodes.Named(third, "n"),), nodes.Table("t"))
     assert source.run_public(copied, "s") == [(3,)]
     assert source.prepared_names() == set()

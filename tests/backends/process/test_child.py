@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpproxy.backends.process.child import Child, Keeper
+from dpproxy.backends.process.child import Child, ChildKeeper
 from dpproxy.values.errors import Internal, StartupError
 from tests.backends.process.test_worker import file  # noqa: F401 - a fixture
 
@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def keeper(file: Path) -> Iterator[Keeper]:  # noqa: F811
-    found = Keeper(file, 1, None, None)
+def keeper(file: Path) -> Iterator[ChildKeeper]:  # noqa: F811
+    found = ChildKeeper(file, 1, None, None)
     yield found
     found.close()
 
@@ -48,7 +48,7 @@ def gone(number: int, seconds: float = 10.0) -> bool:
     return not is_alive(number)
 
 
-def test_a_killed_process_is_replaced(keeper: Keeper):
+def test_a_killed_process_is_replaced(keeper: ChildKeeper):
     first = keeper.child()
     assert ask(first) == ["done", [[9]]]
     first.kill()
@@ -60,7 +60,7 @@ def test_a_killed_process_is_replaced(keeper: Keeper):
     assert ask(second) == ["done", [[9]]]
 
 
-def test_a_stopped_process_is_ended_too(keeper: Keeper, monkeypatch: pytest.MonkeyPatch):
+def test_a_stopped_process_is_ended_too(keeper: ChildKeeper, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dpproxy.backends.process.child.FAREWELL", 0.2)
     child = keeper.child()
     os.kill(child.process.pid, signal.SIGSTOP)
@@ -72,12 +72,12 @@ def test_a_stopped_process_is_ended_too(keeper: Keeper, monkeypatch: pytest.Monk
 
 def test_what_cannot_be_opened_is_said_once(tmp_path: Path):
     with pytest.raises(StartupError, match="cannot be opened"):
-        Keeper(tmp_path / "none.duckdb", None, None, None)
+        ChildKeeper(tmp_path / "none.duckdb", None, None, None)
 
 
 def test_data_that_have_gone_are_looked_for_again(file: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: F811
     monkeypatch.setattr("dpproxy.backends.process.child.LONGEST_START", 1.0)
-    keeper = Keeper(file, 1, None, None)
+    keeper = ChildKeeper(file, 1, None, None)
     away = file.rename(file.with_suffix(".away"))
     keeper.child().kill()
     time.sleep(0.2)
@@ -90,7 +90,7 @@ def test_data_that_have_gone_are_looked_for_again(file: Path, monkeypatch: pytes
 
 
 def test_one_that_is_being_started_is_ended_too(file: Path):  # noqa: F811
-    keeper = Keeper(file, 1, None, None)
+    keeper = ChildKeeper(file, 1, None, None)
     keeper.child().kill()
     time.sleep(0.1)
     keeper.close()

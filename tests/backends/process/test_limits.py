@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from dpproxy.backends.process.limits import Limits
+from dpproxy.backends.process.limits import StatementLimits
 
 
 @dataclass(eq=False)
@@ -24,14 +24,14 @@ class Statement:
 
 
 @pytest.fixture
-def limits() -> Iterator[Limits]:
-    found = Limits()
+def limits() -> Iterator[StatementLimits]:
+    found = StatementLimits()
     yield found
     found.close()
     assert not found._thread.is_alive()
 
 
-def test_a_statement_expires_when_it_is_due(limits: Limits):
+def test_a_statement_expires_when_it_is_due(limits: StatementLimits):
     late = []
     for n in range(10):
         statement = Statement(time.monotonic() + 0.01 * n)
@@ -42,7 +42,7 @@ def test_a_statement_expires_when_it_is_due(limits: Limits):
     assert sorted(late)[5] < 0.01
 
 
-def test_an_earlier_one_wakes_it_and_a_changed_one_too(limits: Limits):
+def test_an_earlier_one_wakes_it_and_a_changed_one_too(limits: StatementLimits):
     later, sooner = Statement(time.monotonic() + 1000), Statement(time.monotonic() + 0.05)
     with limits.apply(later), limits.apply(sooner):
         assert sooner.expired.wait(5)
@@ -52,7 +52,7 @@ def test_an_earlier_one_wakes_it_and_a_changed_one_too(limits: Limits):
         assert later.expired.wait(5)
 
 
-def test_what_has_ended_does_not_expire_and_wakes_nobody(limits: Limits):
+def test_what_has_ended_does_not_expire_and_wakes_nobody(limits: StatementLimits):
     first = Statement(time.monotonic() + 0.1)
     with limits.apply(first):
         pass
@@ -64,14 +64,14 @@ def test_what_has_ended_does_not_expire_and_wakes_nobody(limits: Limits):
     assert not first.expired.wait(0.2)
 
 
-def test_statements_that_end_before_it_wakes_up_do_not_wake_it_each(limits: Limits):
+def test_statements_that_end_before_it_wakes_up_do_not_wake_it_each(limits: StatementLimits):
     with limits.apply(Statement(time.monotonic() + 1000)):
         pass
     time.sleep(0.05)
     assert limits._wakes_at < math.inf
 
 
-def test_whoever_left_the_block_does_not_expire_any_more(limits: Limits):
+def test_whoever_left_the_block_does_not_expire_any_more(limits: StatementLimits):
     """Even where it is due at this very moment."""
     for _ in range(200):
         statement = Statement(time.monotonic() + 0.0005)

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from dpproxy.backends.process.values import dumps, loads
-from dpproxy.values.pgtypes import INT8, NUMERIC, Check, Column, ForeignKey, Schema, UniqueKey, View
+from dpproxy.values.pgtypes import INT8, NUMERIC, CheckConstraint, Column, ForeignKey, Schema, UniqueKey, View
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,11 @@ from dpproxy.values.pgtypes import INT8, NUMERIC, Check, Column, ForeignKey, Sch
         NUMERIC.with_precision(5, 2),
         Schema(
             {"t": (Column("a", INT8, not_null=True),)},
-            (UniqueKey("t", ("a",), primary=True), ForeignKey("t", ("a",), "u", ("b",)), Check("t", "a > 0")),
+            (
+                UniqueKey("t", ("a",), primary=True),
+                ForeignKey("t", ("a",), "u", ("b",)),
+                CheckConstraint("t", "a > 0"),
+            ),
             {"v": View("CREATE VIEW v AS SELECT 1", ("a",))},
             {"t": ("hidden",)},
         ),

@@ -6,13 +6,13 @@ import pytest
 
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.postgres.dialect import dialect
-from dpproxy.backends.servers.dialect import Kind, stored
-from dpproxy.backends.servers.prepared import NO_SECRET, Build, Kept
+from dpproxy.backends.servers.dialect import ValueKind, stored
+from dpproxy.backends.servers.prepared import NO_SECRET, Kept, TableBuild
 from dpproxy.values.errors import Unsupported
 from tests.backends.statements import transpiled
 from tests.reading import read
 
-COLUMNS = {"id": stored(Kind.WHOLE), "name": stored(Kind.TEXT, "{}::text")}
+COLUMNS = {"id": stored(ValueKind.WHOLE), "name": stored(ValueKind.TEXT, "{}::text")}
 CUT = """SELECT id, name FROM (SELECT * FROM t QUALIFY row_number() OVER
   (PARTITION BY id ORDER BY hash($1, id, name) ASC NULLS LAST) <= 2) AS bounded"""
 TABLE = PreparedTable("t1", "t", read(CUT), truncated=True)
@@ -21,7 +21,7 @@ READ = f'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "{PREPARED}"."main"."t1" WHE
 
 class Keeper:
     def __init__(self) -> None:
-        self.there: dict[str, Build] = {}
+        self.there: dict[str, TableBuild] = {}
 
     def place(self, name: str) -> str:
         return f'"kept"."own_{name}"'
@@ -29,7 +29,7 @@ class Keeper:
     def names(self) -> set[str]:
         return set(self.there)
 
-    def build(self, name: str, build: Build, session: str, cancelled: Callable[[], bool]) -> None:
+    def build(self, name: str, build: TableBuild, session: str, cancelled: Callable[[], bool]) -> None:
         assert (session, cancelled()) == ("s", False)
         self.there[name] = build
 
@@ -65,7 +65,10 @@ def test_a_statement_reads_the_table_and_is_checked_without_it(kept: Kept):
     checked = transpiled(READ, kept.drafts, kept.tables)
     assert "own_t1" not in checked.sql
     assert "hash_record" in checked.sql
-    assert [c.value.kind for c in kept.know("t1", TABLE.query).query.columns] == [Kind.WHOLE, Kind.TEXT]
+    assert [c.value.kind for c in kept.know("t1", TABLE.query).query.columns] == [
+        ValueKind.WHOLE,
+        ValueKind.TEXT,
+    ]
 
 
 def test_they_are_built_and_dropped_by_name(kept: Kept):

@@ -5,15 +5,19 @@ import pytest
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres.dialect import dialect
-from dpproxy.backends.servers.dialect import Kind, Value, stored
-from dpproxy.backends.servers.printer import Statement, statement
+from dpproxy.backends.servers.dialect import Value, ValueKind, stored
+from dpproxy.backends.servers.printer import PrintedQuery, statement
 from dpproxy.backends.spark import dialect as spark_dialect
 from dpproxy.values.errors import Unsupported
 from tests.backends.statements import transpiled
 
 TABLES = {
-    "t": {"id": stored(Kind.WHOLE), "Name": stored(Kind.TEXT, "{}::text"), "x": stored(Kind.DOUBLE)},
-    "u": {"id": stored(Kind.WHOLE), "day": stored(Kind.DATE)},
+    "t": {
+        "id": stored(ValueKind.WHOLE),
+        "Name": stored(ValueKind.TEXT, "{}::text"),
+        "x": stored(ValueKind.DOUBLE),
+    },
+    "u": {"id": stored(ValueKind.WHOLE), "day": stored(ValueKind.DATE)},
 }
 
 
@@ -21,7 +25,7 @@ def tables(database: str, name: str) -> Mapping[str, Value] | None:
     return None if database else TABLES.get(name)
 
 
-def rewritten(sql: str) -> Statement:
+def rewritten(sql: str) -> PrintedQuery:
     return transpiled(sql, dialect("public"), tables)
 
 
@@ -95,7 +99,7 @@ def test_what_doubles_at_each_level_is_refused_before_it_is_written():
 
 
 def test_what_is_nested_too_deeply_is_refused():
-    value: nodes.Expr = nodes.Column("id")
+    value: nodes.Expr = nodes.ColumnRef("id")
     for _ in range(3000):
         value = nodes.Call("abs", (value,))
     with pytest.raises(Unsupported, match="a statement nested so deeply"):
@@ -120,7 +124,7 @@ def test_what_is_not_like_is_written_so():
         nodes.Formula(("now()",)),
         nodes.Scalar(nodes.Select((nodes.Number("1"),))),
         nodes.Star(),
-        nodes.Binary("&", nodes.Column("id"), nodes.Number("1")),
+        nodes.Binary("&", nodes.ColumnRef("id"), nodes.Number("1")),
     ],
 )
 def test_a_node_without_a_row_is_refused(node: nodes.Expr):
@@ -130,7 +134,7 @@ def test_a_node_without_a_row_is_refused(node: nodes.Expr):
 
 
 def test_what_is_no_query_is_refused():
-    for node in (nodes.Null(), nodes.Select((nodes.Null(),), nodes.Function(nodes.Call("range"), "r"))):
+    for node in (nodes.Null(), nodes.Select((nodes.Null(),), nodes.TableFunction(nodes.Call("range"), "r"))):
         with pytest.raises(Unsupported):
             statement(node, dialect("public"), tables)
 

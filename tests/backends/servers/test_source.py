@@ -12,7 +12,7 @@ from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged
 from dpproxy.backends.postgres.dialect import dialect
-from dpproxy.backends.servers.dialect import Kind, Value, stored
+from dpproxy.backends.servers.dialect import Value, ValueKind, stored
 from dpproxy.backends.servers.source import Order, Pushed
 from dpproxy.values.errors import Refusal, Unsupported
 from dpproxy.values.pgtypes import INT4, Column, Schema
@@ -35,7 +35,7 @@ class Server:
         return Schema({"t": (Column("id", INT4),)})
 
     def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
-        return {"id": stored(Kind.WHOLE)} if (database, name) == ("", "t") else None
+        return {"id": stored(ValueKind.WHOLE)} if (database, name) == ("", "t") else None
 
     def check(self, sql: str, parameters: int, _: frozenset[str] = frozenset()) -> None:
         assert parameters == 0

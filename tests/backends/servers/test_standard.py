@@ -1,7 +1,7 @@
 import pytest
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Value
+from dpproxy.backends.servers.dialect import Value, ValueKind
 from dpproxy.backends.servers.standard import (
     EVERY,
     TEXTS,
@@ -20,9 +20,9 @@ from dpproxy.backends.servers.standard import (
 )
 from dpproxy.values.errors import Unsupported
 
-COLUMNS = tuple(map(nodes.Column, "abc"))
-NULL = Value("NULL", Kind.NULL)
-NUMBER, TEXT = Value("n", Kind.WHOLE), Value("s", Kind.TEXT)
+COLUMNS = tuple(map(nodes.ColumnRef, "abc"))
+NULL = Value("NULL", ValueKind.NULL)
+NUMBER, TEXT = Value("n", ValueKind.WHOLE), Value("s", ValueKind.TEXT)
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,21 @@ NUMBER, TEXT = Value("n", Kind.WHOLE), Value("s", Kind.TEXT)
         (nodes.Null(), "NULL"),
         (nodes.And(COLUMNS), "(a AND b AND c)"),
         (nodes.Or(COLUMNS), "(a OR b OR c)"),
-        (nodes.Not(nodes.Column("a")), "(NOT a)"),
-        (nodes.IsNull(nodes.Column("a")), "(a IS NULL)"),
+        (nodes.Not(nodes.ColumnRef("a")), "(NOT a)"),
+        (nodes.IsNull(nodes.ColumnRef("a")), "(a IS NULL)"),
     ],
 )
 def test_the_text_is_that_of_the_standard(node: nodes.Expr, sql: str):
-    parts = [Value(name, Kind.TRUTH) for name in "abc"]
+    parts = [Value(name, ValueKind.TRUTH) for name in "abc"]
     assert constructs()[type(node)].rule(node, parts).sql == sql
 
 
 def test_truth_is_aggregated():
-    assert EVERY["bool_or"].rule(nodes.Call("bool_or"), [Value("a", Kind.TRUTH)]).sql == "bool_or(a)"
+    assert EVERY["bool_or"].rule(nodes.Call("bool_or"), [Value("a", ValueKind.TRUTH)]).sql == "bool_or(a)"
 
 
 def test_a_rule_is_over_operands_of_its_kinds():
-    rule, node = of(lambda a: Value(f"f({a.sql})", Kind.WHOLE), WHOLES), nodes.Call("f")
+    rule, node = of(lambda a: Value(f"f({a.sql})", ValueKind.WHOLE), WHOLES), nodes.Call("f")
     assert rule(node, [NUMBER]).sql == "f(n)"
     assert rule(node, [NULL]) == NULL
     for wrong in ([TEXT], [NUMBER, NUMBER], []):
@@ -58,22 +58,22 @@ def test_a_rule_is_over_operands_of_its_kinds():
 
 def test_rounding_is_to_whole_numbers():
     rule, node = whole_digits(of(lambda a: a, WHOLES)), nodes.Call("round")
-    assert rule(node, [NUMBER]) == rule(node, [NUMBER, Value("0", Kind.WHOLE, constant="0")]) == NUMBER
+    assert rule(node, [NUMBER]) == rule(node, [NUMBER, Value("0", ValueKind.WHOLE, constant="0")]) == NUMBER
     with pytest.raises(Unsupported):
-        rule(node, [NUMBER, Value("1", Kind.WHOLE, constant="1")])
+        rule(node, [NUMBER, Value("1", ValueKind.WHOLE, constant="1")])
 
 
 def test_texts_of_ours_are_constants_and_parameters():
-    cast, known = nodes.Cast(nodes.Column("s"), "DATE"), Value("'x'", Kind.TEXT, constant="x")
+    cast, known = nodes.Cast(nodes.ColumnRef("s"), "DATE"), Value("'x'", ValueKind.TEXT, constant="x")
     assert is_ours(cast, known)
     assert is_ours(nodes.Cast(nodes.Paren(nodes.Parameter(2)), "DATE"), TEXT)
     assert not is_ours(cast, TEXT)
-    assert not is_ours(cast, Value("5", Kind.WHOLE, constant="5"))
+    assert not is_ours(cast, Value("5", ValueKind.WHOLE, constant="5"))
     assert scale_of(nodes.Cast(nodes.Null(), "DECIMAL(18, 2)")) == 2
 
 
 def test_values_of_two_types_are_not_compared():
-    check_comparable([NUMBER, Value("NULL", Kind.NULL), Value("d", Kind.DECIMAL, scale=2)], "Other")
+    check_comparable([NUMBER, Value("NULL", ValueKind.NULL), Value("d", ValueKind.DECIMAL, scale=2)], "Other")
     with pytest.raises(Unsupported, match="two types"):
         check_comparable([NUMBER, TEXT], "Other")
 
@@ -109,20 +109,23 @@ def test_letters_that_change_are_paired():
 )
 def test_a_moment_of_ours_is_written_in_utc(text: str, utc: str):
     node = nodes.Cast(nodes.Paren(nodes.Text(text)), "TIMESTAMPTZ")
-    assert utc_text(node, Value("x", Kind.TEXT, constant=text)) == utc
+    assert utc_text(node, Value("x", ValueKind.TEXT, constant=text)) == utc
 
 
 def test_a_moment_without_its_offset_and_what_is_no_constant_are_refused():
-    for value in (nodes.Text("2024-03-31 02:30:00"), nodes.Column("x")):
+    for value in (nodes.Text("2024-03-31 02:30:00"), nodes.ColumnRef("x")):
         with pytest.raises(Unsupported):
-            utc_text(nodes.Cast(value, "TIMESTAMPTZ"), Value("x", Kind.TEXT))
+            utc_text(nodes.Cast(value, "TIMESTAMPTZ"), Value("x", ValueKind.TEXT))
     assert utc_text(nodes.Cast(nodes.Null(), "TIMESTAMPTZ"), NULL) == "NULL"
 
 
 def test_a_moment_is_the_timestamp_of_utc():
-    rule, utc = in_utc("an engine"), Value("'UTC'", Kind.TEXT, constant="UTC")
-    assert rule(nodes.Null(), [utc, Value("x", Kind.INSTANT)]) == Value("x", Kind.TIMESTAMP)
-    assert rule(nodes.Null(), [utc, Value("x", Kind.TIMESTAMP)]) == Value("x", Kind.INSTANT)
-    for parts in ([Value("z", Kind.TEXT), Value("x", Kind.INSTANT)], [utc, Value("x", Kind.DATE)]):
+    rule, utc = in_utc("an engine"), Value("'UTC'", ValueKind.TEXT, constant="UTC")
+    assert rule(nodes.Null(), [utc, Value("x", ValueKind.INSTANT)]) == Value("x", ValueKind.TIMESTAMP)
+    assert rule(nodes.Null(), [utc, Value("x", ValueKind.TIMESTAMP)]) == Value("x", ValueKind.INSTANT)
+    for parts in (
+        [Value("z", ValueKind.TEXT), Value("x", ValueKind.INSTANT)],
+        [utc, Value("x", ValueKind.DATE)],
+    ):
         with pytest.raises(Unsupported):
             rule(nodes.Null(), parts)

@@ -2,15 +2,15 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from dpproxy.backends.servers.dialect import Kind, Value
-from dpproxy.backends.servers.printer import Item
+from dpproxy.backends.servers.dialect import Value, ValueKind
+from dpproxy.backends.servers.printer import OutputColumn
 from dpproxy.backends.servers.types import rows_of, types_of
 from dpproxy.values.pgtypes import INT4, TEXT
 
 COLUMNS = (
-    Item("k", Value("k", Kind.TEXT)),
-    Item("d", Value("d", Kind.DECIMAL, scale=2)),
-    Item("m", Value("m", Kind.HUGE)),
+    OutputColumn("k", Value("k", ValueKind.TEXT)),
+    OutputColumn("d", Value("d", ValueKind.DECIMAL, scale=2)),
+    OutputColumn("m", Value("m", ValueKind.HUGE)),
 )
 
 

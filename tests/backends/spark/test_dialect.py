@@ -8,7 +8,7 @@ import pytest
 from dpproxy.analysis.totality import AGGREGATES
 from dpproxy.analysis.totality import FUNCTIONS as TOTAL
 from dpproxy.analysis.totality import OPERATORS as SIGNS
-from dpproxy.backends.servers.dialect import Kind, stored
+from dpproxy.backends.servers.dialect import ValueKind, stored
 from dpproxy.backends.spark.dialect import CASTS, EXPRESSIONS, FUNCTIONS, OPERATORS, PROBES, dialect
 from dpproxy.backends.spark.server import Spark
 from dpproxy.values.errors import Unsupported
@@ -98,7 +98,8 @@ def test_a_deep_statement_is_read_at_once(spark: Spark, sql: str):
 def test_a_parser_need_not_read_on_to_know_what_stands_there(sql: str):
     """Operations stand in functions, whose names are no words of the language or are quoted."""
     columns = {
-        "id": Kind.WHOLE, "i": Kind.WHOLE, "x": Kind.DOUBLE, "t": Kind.TRUTH, "s": Kind.TEXT, "moment": Kind.TIMESTAMP,
+        "id": ValueKind.WHOLE, "i": ValueKind.WHOLE, "x": ValueKind.DOUBLE, "t": ValueKind.TRUTH,
+        "s": ValueKind.TEXT, "moment": ValueKind.TIMESTAMP,
     }  # fmt: skip
     known = {name: stored(kind) for name, kind in columns.items()}
     text = transpiled(sql, dialect(lambda _, name: name), lambda *_: known).sql

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dpproxy.backends.servers.dialect import Kind
+from dpproxy.backends.servers.dialect import ValueKind
 from dpproxy.backends.spark.schema import column_type, columns_of, place, readers, types_asked
 from dpproxy.values.errors import StartupError
 from dpproxy.values.pgtypes import INT2, INT4, INT8, NUMERIC
@@ -67,6 +67,6 @@ def test_a_float_is_read_as_the_double_it_is():
     columns = columns_of({"a": "float", "b": "tinyint", "c": "decimal(9,2)"})
     found = readers(columns)
     assert [(v.kind, v.wrap) for v in found.values()] == [
-        (Kind.DOUBLE, "{}::DOUBLE"), (Kind.WHOLE, "{}::BIGINT"), (Kind.DECIMAL, "{}"),
+        (ValueKind.DOUBLE, "{}::DOUBLE"), (ValueKind.WHOLE, "{}::BIGINT"), (ValueKind.DECIMAL, "{}"),
     ]  # fmt: skip
     assert found["c"].scale == 2

@@ -3,7 +3,7 @@
 import pytest
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Reach, Value
+from dpproxy.backends.servers.dialect import Reach, Value, ValueKind
 from dpproxy.backends.sqlite import casts, values
 from dpproxy.values.errors import Unsupported
 from tests.backends.sqlite.test_values import computed, number
@@ -17,12 +17,12 @@ def test_a_decimal_is_rounded_away_from_zero(text: str, wanted: int):
 
 
 def test_a_double_is_cast_where_it_is_known_to_fit():
-    inside = Value("(2.5)", Kind.DOUBLE, Reach(0.0, 9.0, top=False, bottom=False))
-    node = nodes.Cast(nodes.Column("x"), "BIGINT")
+    inside = Value("(2.5)", ValueKind.DOUBLE, Reach(0.0, 9.0, top=False, bottom=False))
+    node = nodes.Cast(nodes.ColumnRef("x"), "BIGINT")
     assert computed(casts.to_bigint(node, [inside])) == 2, "to the nearest even number"
     for reach in (Reach(), Reach(0.0, 2.0**63, top=False, bottom=False)):
         with pytest.raises(Unsupported, match="without bounds"):
-            casts.to_bigint(node, [Value("x", Kind.DOUBLE, reach)])
+            casts.to_bigint(node, [Value("x", ValueKind.DOUBLE, reach)])
 
 
 def test_a_decimal_is_widened_only():

@@ -3,13 +3,18 @@
 import pytest
 
 from dpproxy.analysis.totality import AGGREGATES, CASTS, FUNCTIONS, NODES, OPERATORS
-from dpproxy.backends.servers.dialect import Kind, stored
+from dpproxy.backends.servers.dialect import ValueKind, stored
 from dpproxy.backends.sqlite import dialect as table
 from dpproxy.values.errors import Unsupported
 from tests.backends.postgres.test_dialect import RANKS, REBUILT
 from tests.backends.statements import transpiled
 
-COLUMNS = {"n": stored(Kind.WHOLE), "x": stored(Kind.DOUBLE), "s": stored(Kind.TEXT), "d": stored(Kind.DATE)}
+COLUMNS = {
+    "n": stored(ValueKind.WHOLE),
+    "x": stored(ValueKind.DOUBLE),
+    "s": stored(ValueKind.TEXT),
+    "d": stored(ValueKind.DATE),
+}
 
 
 def printed(sql: str) -> str:

@@ -5,18 +5,18 @@ import sqlite3
 import pytest
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Value
+from dpproxy.backends.servers.dialect import Value, ValueKind
 from dpproxy.backends.sqlite.dialect import FUNCTIONS, OPERATORS
 from dpproxy.backends.sqlite.functions import register
 from dpproxy.values.errors import Unsupported
 
 
 def text(value: str) -> Value:
-    return Value("'" + value.replace("'", "''") + "'", Kind.TEXT, constant=value)
+    return Value("'" + value.replace("'", "''") + "'", ValueKind.TEXT, constant=value)
 
 
 def place(value: int) -> Value:
-    return Value(str(value), Kind.WHOLE, constant=str(value))
+    return Value(str(value), ValueKind.WHOLE, constant=str(value))
 
 
 def computed(value: Value) -> object:
@@ -39,7 +39,7 @@ def computed(value: Value) -> object:
         ("split_part", [text("a-b-c"), text("-"), place(2)], "b"),
         ("split_part", [text("a-b"), text("-"), place(-2)], "a"),
         ("split_part", [text("a-b"), text("-"), place(3)], ""), ("split_part", [text("a-b"), text("-"), place(-3)], ""),
-        ("concat", [text("a"), Value("NULL", Kind.NULL), text("b")], "ab"),
+        ("concat", [text("a"), Value("NULL", ValueKind.NULL), text("b")], "ab"),
     ],
 )  # fmt: skip
 def test_functions_of_texts(name: str, given: list[Value], wanted: object):
@@ -56,4 +56,4 @@ def test_places_are_constants_from_the_first_character_on():
     with pytest.raises(Unsupported):
         FUNCTIONS["substring"].rule(nodes.Call("substring", ()), [text("a"), place(-1), place(1)])
     with pytest.raises(Unsupported):
-        FUNCTIONS["left"].rule(nodes.Call("left", ()), [text("a"), Value("x", Kind.WHOLE)])
+        FUNCTIONS["left"].rule(nodes.Call("left", ()), [text("a"), Value("x", ValueKind.WHOLE)])

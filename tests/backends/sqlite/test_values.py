@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Kind, Reach, Value
+from dpproxy.backends.servers.dialect import Reach, Value, ValueKind
 from dpproxy.backends.sqlite import values
 from dpproxy.backends.sqlite.functions import register
 from dpproxy.values.errors import Unsupported
@@ -31,7 +31,7 @@ def computed(value: Value) -> Fraction:
 def test_arithmetic_of_exact_numbers_is_exact_in_any_size(first: str, second: str):
     a, b = number(first), number(second)
     for sign, wanted in (("+", "__add__"), ("-", "__sub__"), ("*", "__mul__")):
-        if {a.kind, b.kind} == {Kind.WHOLE}:
+        if {a.kind, b.kind} == {ValueKind.WHOLE}:
             continue  # of 64 bits the planner has excluded what overflows
         found = computed(values.exact(sign, a, b))
         assert found == getattr(Fraction(first), wanted)(Fraction(second)), (first, sign, second)
@@ -48,8 +48,8 @@ def test_a_double_is_read_exactly():
 
 
 def test_what_could_be_nan_is_refused_and_what_is_infinite_is_not_computed_with():
-    anything = Value("x", Kind.DOUBLE)
-    large = Value("x", Kind.DOUBLE, Reach(-1e300, 1e300, top=False, bottom=False))
+    anything = Value("x", ValueKind.DOUBLE)
+    large = Value("x", ValueKind.DOUBLE, Reach(-1e300, 1e300, top=False, bottom=False))
     add = values.arithmetic("+")
     with pytest.raises(Unsupported, match="without bounds"):
         add(nodes.Null(), [anything, large])
@@ -63,7 +63,7 @@ def test_comparisons_of_numbers_of_different_scales():
     for first, second, wanted in (("1.5", "1.50", 0), ("2", "1.999", 1), ("0.1", f"{'9' * 35}", -1)):
         a, b = number(first), number(second)
         for sign, holds in (("<", wanted < 0), ("=", wanted == 0), (">", wanted > 0)):
-            assert bool(computed(Value(values.compared(sign, a, b), Kind.TRUTH))) == holds, (
+            assert bool(computed(Value(values.compared(sign, a, b), ValueKind.TRUTH))) == holds, (
                 first,
                 sign,
                 second,

@@ -20,7 +20,7 @@ import pytest
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.opening import open_source
 from dpproxy.backends.postgres.prepared import PostgresPrepared
-from dpproxy.backends.postgres.server import Postgres
+from dpproxy.backends.postgres.server import PostgresServer
 from dpproxy.backends.servers.source import Pushed
 from dpproxy.backends.source import Source
 from dpproxy.backends.spark.server import Spark
@@ -240,11 +240,11 @@ def _url(data: str) -> str:
 
 
 def _on_postgresql(data: str, folder: Path) -> Source:
-    return Pushed(Postgres(_url(data), "main", 30.0), Inline(DuckDB(folder / EMPTY)), folder)
+    return Pushed(PostgresServer(_url(data), "main", 30.0), Inline(DuckDB(folder / EMPTY)), folder)
 
 
 def _on_prepared(data: str, folder: Path) -> Source:
-    server = Postgres(_url(data), "main", 30.0)
+    server = PostgresServer(_url(data), "main", 30.0)
     local = Inline(DuckDB(folder / EMPTY, prepared=folder / "given.duckdb"))
     return Pushed(server, local, folder, PostgresPrepared(server, "kept", "main", bytes(32)))
 

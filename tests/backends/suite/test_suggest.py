@@ -10,7 +10,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.failures import failure
 from dpproxy.backends.servers.dialect import unanswered
-from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_entry import AuditOutcome
 from tests.backends.suite.engines import Engine, proxied
 from tests.proxies import Proxy
 
@@ -78,7 +78,7 @@ def test_what_fails_over_rows_stays_charged_and_is_on_record(proxy: Proxy, monke
         with pytest.raises(psycopg.Error):
             ann.execute("SELECT count(*) FROM ev")
     assert accounts(proxy) == (Fraction("0.25"), Fraction("0.25"))
-    assert proxy.engine.log.last(1)[0][1].outcome is Outcome.REFUSED
+    assert proxy.engine.log.last(1)[0][1].outcome is AuditOutcome.REFUSED
 
 
 @pytest.mark.statistical

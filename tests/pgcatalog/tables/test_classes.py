@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.tables.classes import PG_REWRITE
-from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgcatalog.view import CatalogueRelation, CatalogueView
 
 
 def test_relations_of_the_caller(ask: Callable[..., list[tuple[object, ...]]]):
@@ -47,7 +47,7 @@ def test_views_without_their_text(ask: Callable[..., list[tuple[object, ...]]]):
 
 
 def test_every_view_has_the_rule_that_makes_it_one(view: CatalogueView):
-    built = replace(view, relations=(*view.relations, Relation("safe", (), "v")))
+    built = replace(view, relations=(*view.relations, CatalogueRelation("safe", (), "v")))
     rows = list(PG_REWRITE.rows(built))
     assert [(row["rulename"], row["ev_type"], row.get("ev_action")) for row in rows] == [
         ("_RETURN", "1", None)

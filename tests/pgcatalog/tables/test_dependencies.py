@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
+from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
 from dpproxy.pgcatalog.tables.dependencies import PG_DEPEND
 from dpproxy.policy.model import Between, Members
 from dpproxy.sql import grammar
@@ -13,13 +13,13 @@ from dpproxy.values.pgtypes import INT4, INT8, TEXT, Column, ForeignKey, UniqueK
 from tests.pgcatalog.test_keys import BEDS, DDL, LONGER, WARDS
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
-PEOPLE = Relation(
+PEOPLE = CatalogueRelation(
     "people",
     (Column("age", INT4), Column("kind", TEXT), Column("rest", TEXT)),
     declared=(("age", Between(0, 10)), ("kind", Members(("a", "b")))),
 )
-RECENT = Relation("recent", (Column("n", INT8),), kind="v")
-SUMS = Relation("sums", (Column("n", INT8),), kind="v")
+RECENT = CatalogueRelation("recent", (Column("n", INT8),), kind="v")
+SUMS = CatalogueRelation("sums", (Column("n", INT8),), kind="v")
 VIEW = CatalogueView(
     "main", "ann", ("analyst",), (LONGER, BEDS, WARDS, PEOPLE, RECENT, SUMS), {"search_path": "public"}, 1
 )
@@ -94,10 +94,10 @@ def test_numbers_do_not_depend_on_what_else_is_there():
 
 
 def test_a_key_to_a_table_without_that_key_is_none():
-    visits = Relation(
+    visits = CatalogueRelation(
         "visits", (Column("ward", INT4),), keys=(ForeignKey("visits", ("ward",), "wards", ("id",)),)
     )
-    wards = Relation("wards", WARDS.columns, keys=(UniqueKey("wards", ("name",)),))
+    wards = CatalogueRelation("wards", WARDS.columns, keys=(UniqueKey("wards", ("name",)),))
     rows = ours(
         replace(VIEW, relations=(visits, wards)),
         "SELECT conname FROM pg_depend JOIN pg_constraint c ON c.oid = objid WHERE deptype = 'n'",

@@ -11,7 +11,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis.scopes import Parameters, Present
+from dpproxy.analysis.scopes import Parameters, StatementClock
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
 from dpproxy.planner.keys.moments import during
@@ -21,7 +21,7 @@ from tests.analysis.rows import row_scope
 from tests.proxies import serving, write_home
 
 FIRST, LAST = datetime(2000, 1, 1), datetime(2030, 1, 1)
-SEEN = Typed(nodes.Column(nodes.Bare("seen")), TIMESTAMP, first=FIRST, last=LAST)
+SEEN = Typed(nodes.ColumnRef(nodes.Bare("seen")), TIMESTAMP, first=FIRST, last=LAST)
 A_DAY, A_MOMENT = datetime(2020, 5, 1), datetime(2020, 5, 1, 12)
 
 
@@ -67,7 +67,7 @@ def test_what_a_condition_leaves(condition: str, first: datetime, last: datetime
 )
 def test_moments_are_compared_by_the_clock_of_the_session(condition: str, first: datetime):
     scope = row_scope()
-    present = Present(datetime.now(UTC), datetime.now(UTC), zone("Europe/Berlin"))
+    present = StatementClock(datetime.now(UTC), datetime.now(UTC), zone("Europe/Berlin"))
     scope = replace(scope, parameters=Parameters(present=present))
     found = parse(f"SELECT 1 FROM t WHERE {condition}").args["where"].this
     narrow = during(exp.column("seen"), replace(SEEN, type=TIMESTAMPTZ), [found], scope)

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from dpproxy.algebra.plan import Caller
-from dpproxy.algebra.request import Request, Select
+from dpproxy.algebra.request import Request, SelectStatement
 from dpproxy.config import settings
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import InvalidParameter, Refusal, TooComplex, UndefinedColumn, Unsupported
@@ -107,7 +107,7 @@ def test_beside_rows_of_people_each_counts_as_often_as_there_are_values(engine: 
         ANN, "SELECT count(*) FROM people, generate_series(1, 7)", (), settings.DEFAULTS
     )
     assert prepared is not None
-    assert isinstance(prepared.statement, Select)
+    assert isinstance(prepared.statement, SelectStatement)
     told = engine.answer(ANN, "EXPLAIN SELECT count(*) FROM people, generate_series(1, 7)")
     assert any("at most 7 rows" in str(row) for row in told.rows)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dpproxy.algebra import nodes
-from dpproxy.planner.rows.relation import Stage
+from dpproxy.planner.rows.relation import ReleasedStage
 from tests.golden.world import World, plan_of
 
 QUERY = nodes.Select((nodes.Star(),), nodes.Table("t"))
@@ -22,7 +22,7 @@ QUERY = nodes.Select((nodes.Star(),), nodes.Table("t"))
 def test_a_row_meets_one_where_all_that_is_unique_is_equated(
     rows: int, unique: set[str], equated: set[str], met: int
 ):
-    assert Stage(QUERY, ("a", "b"), rows, frozenset(unique)).met(frozenset(equated)) == met
+    assert ReleasedStage(QUERY, ("a", "b"), rows, frozenset(unique)).met(frozenset(equated)) == met
 
 
 @pytest.mark.parametrize(

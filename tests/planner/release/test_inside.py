@@ -15,7 +15,7 @@ from dpproxy.algebra.plan import Caller, Plan
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.anonymize import insensitive
-from dpproxy.anonymize.model import Attribute, Interval, silent
+from dpproxy.anonymize.model import Attribute, LatticeDomain, silent
 from dpproxy.anonymize.space import centroids
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import parse
@@ -26,15 +26,15 @@ from dpproxy.planner.routing import plan_routed
 from dpproxy.policy.model import Grant
 from dpproxy.values.errors import BoundsMissing, Refusal, TypeMismatch, UndefinedTable, UnitLost
 from dpproxy.values.pgtypes import DATE, INT4, TEXT
-from dpproxy.views.columns import Moments, ShownColumn, Steps
+from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
 from dpproxy.views.materialized import Materialized
 from tests.golden.world import World
 from tests.planner.open import test_protected_views as test_materialized
 
 ONE = Fraction(1)
 COLUMNS = (
-    ShownColumn("age", INT4, Fraction(0), ONE * 100, steps=Steps(0, 100, ONE)),
-    ShownColumn("born", DATE, first=date(2000, 1, 1), steps=Moments(0, 366, ONE, 1, date(2000, 1, 1))),
+    ShownColumn("age", INT4, Fraction(0), ONE * 100, steps=NumberColumn(0, 100, ONE)),
+    ShownColumn("born", DATE, first=date(2000, 1, 1), steps=MomentColumn(0, 366, ONE, 1, date(2000, 1, 1))),
     ShownColumn("city", TEXT, longest=4),
 )
 VIEW = Materialized("v", "v", "w1", COLUMNS, 10, True, True, 7, "", "people", "people", "")  # noqa: FBT003
@@ -157,7 +157,7 @@ def test_places_become_what_they_stand_for():
 
 def test_no_person_moves_an_order_statistic_by_more_than_claimed():
     """Every table of 6 rows over 0..4, every replacement of one of them, k = 2 and 3: brute force."""
-    attributes = (Attribute("x", Interval(0, 4)),)
+    attributes = (Attribute("x", LatticeDomain(0, 4)),)
     worst: dict[int, int] = {}
     sorted_tables = {}
     for k in (2, 3):

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.algebra.plan import Part
-from dpproxy.backends.release import Release
+from dpproxy.backends.release import ReleaseStage
 from dpproxy.values.errors import BoundsMissing, Unsupported
 from tests.golden.world import World, build, plan_of
 from udfs.mechanisms import Gaussian, Laplace, Staircase
@@ -37,7 +37,7 @@ def test_the_mechanism_asked_for_draws(world: World):
 def test_each_draws_in_the_engine_that_releases(world: World):
     """At epsilon 1,000,000 a noise of more than 5 has a probability below 1e-6 even for the Gaussian."""
     exact = pa.table({"k0": ["A", "B", "C"], "m0": [5, 6, 7], "m1": [30, -20, 0], "m2": [5, 6, 7]})
-    release = Release()
+    release = ReleaseStage()
     for name in ("staircase", "laplace", "gaussian"):
         part = part_of(world, COUNT, dp_mechanism=name, dp_delta="1e-6", dp_epsilon="1000000")
         release.prepare(part)

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from dpproxy.algebra.plan import Plan
-from dpproxy.policy.model import Accountant, Ceiling
+from dpproxy.policy.model import Ceiling, Composition
 from dpproxy.values.errors import InvalidParameter
 from tests.golden.world import World, plan_of
 
@@ -114,7 +114,7 @@ def test_bounds_of_one_make_no_other_worse(world: World):
 
 
 def test_bounds_share_the_square_of_the_loss_where_losses_add_up_as_rho(world: World):
-    ceiling = Ceiling(Fraction(8), Fraction(1, 10**5), Accountant.ZCDP)
+    ceiling = Ceiling(Fraction(8), Fraction(1, 10**5), Composition.ZCDP)
     tables = {name: replace(t, ceiling=t.ceiling and ceiling) for name, t in world.policy.tables.items()}
     budgets = {name: replace(b, delta=Fraction(1, 10**5)) for name, b in world.policy.budgets.items()}
     zcdp = replace(world, policy=replace(world.policy, tables=tables, budgets=budgets))

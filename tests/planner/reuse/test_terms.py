@@ -21,7 +21,7 @@ ROWS = [
 
 def read(sql: str) -> Term:
     def leaf(node: nodes.Node) -> Term | None:
-        return ("column", node.name) if isinstance(node, nodes.Column) else None
+        return ("column", node.name) if isinstance(node, nodes.ColumnRef) else None
 
     return term(expression(sqlglot.parse_one(sql, read="duckdb")), leaf)
 
@@ -103,6 +103,6 @@ def test_numbers_that_are_put_into_a_form_make_the_form_of_the_statement(
     tree = expression(sqlglot.parse_one(words.format(*(m.text for m in marks)), read="duckdb"))
     holes = [nodes.Hole(place, 0) for place in range(2)]
     opened = tree.replaced(lambda node: holes[marks.index(node)] if node in marks else None)
-    form = term(opened, lambda node: ("column", node.name) if isinstance(node, nodes.Column) else None)
+    form = term(opened, lambda node: ("column", node.name) if isinstance(node, nodes.ColumnRef) else None)
     filled = put(form, {("hole", n, 0): ("literal", False, text) for n, text in enumerate(numbers)})
     assert filled == read(words.format(*numbers))

@@ -9,7 +9,7 @@ from sqlglot import parse_one
 
 from dpproxy.analysis import duck
 from dpproxy.backends.postgres.dialect import dialect as postgres
-from dpproxy.backends.servers.dialect import Dialect, Kind, stored
+from dpproxy.backends.servers.dialect import Dialect, ValueKind, stored
 from dpproxy.backends.spark.dialect import dialect as spark
 from dpproxy.planner.rows.equalities import hashed
 from tests.backends.statements import transpiled
@@ -91,7 +91,13 @@ def test_the_rows_are_those_of_the_declared_values(world: World, engine: duckdb.
 
 @pytest.mark.parametrize("form", [postgres("public"), spark(lambda _, name: name)], ids=["postgres", "spark"])
 def test_other_engines_take_the_form(world: World, form: Dialect):
-    columns = {"s": Kind.TEXT, "n": Kind.WHOLE, "id": Kind.WHOLE, "d": Kind.WHOLE, "size": Kind.WHOLE}
+    columns = {
+        "s": ValueKind.TEXT,
+        "n": ValueKind.WHOLE,
+        "id": ValueKind.WHOLE,
+        "d": ValueKind.WHOLE,
+        "size": ValueKind.WHOLE,
+    }
     held = {name: stored(kind) for name, kind in columns.items()}
     for sql in STATEMENTS:
         if ".d" not in sql:  # a decimal has a precision, which is told by the server

@@ -115,6 +115,6 @@ def test_rows_of_nobody_are_dropped(chain: World):
 
 
 def test_a_conjunction_needs_all():
-    a, b, c = (nodes.Column(nodes.Bare(n)) for n in "abc")
+    a, b, c = (nodes.ColumnRef(nodes.Bare(n)) for n in "abc")
     assert all_of([a]) is a
     assert duck.text(all_of((a, b, c))) == "a AND b AND c"

@@ -7,11 +7,11 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.scopes import Level, Parameters
+from dpproxy.analysis.scopes import ExpressionLevel, Parameters
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
 from dpproxy.planner.rows.fields import Declared, Field, Identifier
-from dpproxy.planner.rows.relation import Rows, Scan, normal, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, Scan, normal, own_nodes
 from dpproxy.policy.model import Between
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import BOOL, INT4, Column
@@ -25,8 +25,8 @@ def scan(alias: str, *names: str, key: str | None = None) -> Scan:
     return Scan(alias, nodes.Table(alias), tuple(fields), f"table_{alias}", content=content)
 
 
-def rows(*scans: Scan, outer: Rows | None = None) -> Rows:
-    return Rows(
+def rows(*scans: Scan, outer: JoinedRows | None = None) -> JoinedRows:
+    return JoinedRows(
         scans, None, "t", 1, 1, held=False, content=tuple(c for s in scans for c in s.content), outer=outer
     )
 
@@ -85,14 +85,14 @@ def test_the_leaves_of_expressions():
     answer = Typed(nodes.TRUE, BOOL)
     asked: list[exp.Expr] = []
 
-    def inner(node: exp.Expr, around: Rows) -> Typed | None:
+    def inner(node: exp.Expr, around: JoinedRows) -> Typed | None:
         asked.append(node)
         assert around is found
         return answer
 
     found = replace(BOTH, inner=inner)
     scope = found.scope(Parameters())
-    assert scope.level is Level.ROW
+    assert scope.level is ExpressionLevel.ROW
     typed = found.leaf(exp.column("y"))
     assert typed is not None
     assert '"y_a"' in duck.text(typed.sql)
@@ -121,7 +121,7 @@ def test_the_nodes_of_a_subquery_are_not_its_own():
     assert [n.name for n in own_nodes(tree) if type(n) is exp.Column] == ["x", "y"]
 
 
-def written(sql: str, found: Rows) -> str:
+def written(sql: str, found: JoinedRows) -> str:
     tree = parse(sql)
     assert isinstance(tree, exp.Select)
     before = duck.words(tree)

@@ -76,8 +76,8 @@ def test_every_window_is_of_one_unit_in_a_total_order(world: World):
     )
     [part] = plan_of(world, sql).parts
     windows = {w.call.name: w for w in part.query.find_all(nodes.Window)}
-    place = nodes.Ordered(nodes.Column("place"))
-    assert all(w.partition[0] == nodes.Column("person") for w in windows.values())
+    place = nodes.Ordered(nodes.ColumnRef("place"))
+    assert all(w.partition[0] == nodes.ColumnRef("person") for w in windows.values())
     assert windows["lag"].order[-1] == windows["sum"].order[-1] == place
     assert place not in windows["rank"].order
     numbers = windows["row_number"]

@@ -10,9 +10,9 @@ from dpproxy.analysis import duck
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.relation import Rows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.scans import protected_scan
-from dpproxy.planner.rows.sources import REFERENCE, Entry, Env, Relation, apart, entries, with_ctes
+from dpproxy.planner.rows.sources import REFERENCE, Env, FromEntry, Relation, apart, entries, with_ctes
 from dpproxy.values.errors import Refusal
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered
@@ -34,7 +34,7 @@ SEEN: list[tuple[exp.Expr, Env]] = []
 ENV = Env(planned)
 
 
-def listed(sql: str, planning: Planning, env: Env = ENV) -> list[Entry]:
+def listed(sql: str, planning: Planning, env: Env = ENV) -> list[FromEntry]:
     SEEN.clear()
     tree = accept(parse(sql))
     assert isinstance(tree, exp.Select)
@@ -97,7 +97,7 @@ def test_a_query_without_with_sees_what_is_around():
 @pytest.mark.parametrize("sql", ["SELECT 1 FROM (SELECT 1) AS x", "WITH x AS (SELECT 1) SELECT 1 FROM x"])
 def test_a_subquery_in_from_sees_no_row_around(planning: Planning, sql: str):
     scan = protected_scan(planning.context.policy.tables["people"], "p", planning, lone=False)
-    around = Rows((scan,), scan.unit, "people", 1, 1, held=True, content=scan.content)
+    around = JoinedRows((scan,), scan.unit, "people", 1, 1, held=True, content=scan.content)
     listed(sql, planning, replace(ENV, outer=around, around=lambda _: pytest.fail("seen")))
     assert {(env.outer, env.around) for _, env in SEEN} == {(None, None)}
 

@@ -7,11 +7,11 @@ from dpproxy.session.commands.copying import read_copy
 from dpproxy.session.messages import Words, split
 from dpproxy.session.state import OuterStatement
 from dpproxy.wire import messages as m
-from dpproxy.wire.copying import Layout
+from dpproxy.wire.copying import CopyLayout
 from tests.fake_engine import FakeEngine, Playbook, drive, logged_in
 
 IDLE = m.ReadyForQuery(b"I")
-CSV = Layout("csv", ",", "")
+CSV = CopyLayout("csv", ",", "")
 
 
 def read(sql: str) -> OuterStatement:
@@ -20,7 +20,7 @@ def read(sql: str) -> OuterStatement:
     return read_copy(words)
 
 
-def layout(options: str) -> Layout:
+def layout(options: str) -> CopyLayout:
     session = logged_in()
     drive(session, m.Query("PREPARE x AS SELECT region"))
     statement = session._queries.state.statements["x"]
@@ -31,24 +31,27 @@ def layout(options: str) -> Layout:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("", Layout()),
-        ("BINARY", Layout("binary")),
-        ("WITH (FORMAT binary)", Layout("binary")),
+        ("", CopyLayout()),
+        ("BINARY", CopyLayout("binary")),
+        ("WITH (FORMAT binary)", CopyLayout("binary")),
         ("CSV", CSV),
-        ("WITH CSV HEADER", Layout("csv", ",", "", header=True)),
-        ("(FORMAT csv, HEADER)", Layout("csv", ",", "", header=True)),
+        ("WITH CSV HEADER", CopyLayout("csv", ",", "", header=True)),
+        ("(FORMAT csv, HEADER)", CopyLayout("csv", ",", "", header=True)),
         ("(FORMAT csv, HEADER false)", CSV),
-        ("(FORMAT 'csv', DELIMITER ';', NULL 'none')", Layout("csv", ";", "none")),
-        ("WITH DELIMITER AS ';' NULL AS ''", Layout(delimiter=";", null="")),
-        ("(FORMAT csv, QUOTE '''')", Layout("csv", ",", "", quote="'", escape="'")),
-        ("(FORMAT csv, ESCAPE '\\')", Layout("csv", ",", "", escape="\\")),
-        ("(FORMAT csv, FORCE_QUOTE *)", Layout("csv", ",", "", force_quote=None)),
-        ("(FORMAT csv, FORCE_QUOTE (n, mean))", Layout("csv", ",", "", force_quote=frozenset({"n", "mean"}))),
-        ("CSV FORCE QUOTE n", Layout("csv", ",", "", force_quote=frozenset({"n"}))),
-        ("(ENCODING 'utf-8')", Layout()),
+        ("(FORMAT 'csv', DELIMITER ';', NULL 'none')", CopyLayout("csv", ";", "none")),
+        ("WITH DELIMITER AS ';' NULL AS ''", CopyLayout(delimiter=";", null="")),
+        ("(FORMAT csv, QUOTE '''')", CopyLayout("csv", ",", "", quote="'", escape="'")),
+        ("(FORMAT csv, ESCAPE '\\')", CopyLayout("csv", ",", "", escape="\\")),
+        ("(FORMAT csv, FORCE_QUOTE *)", CopyLayout("csv", ",", "", force_quote=None)),
+        (
+            "(FORMAT csv, FORCE_QUOTE (n, mean))",
+            CopyLayout("csv", ",", "", force_quote=frozenset({"n", "mean"})),
+        ),
+        ("CSV FORCE QUOTE n", CopyLayout("csv", ",", "", force_quote=frozenset({"n"}))),
+        ("(ENCODING 'utf-8')", CopyLayout()),
     ],
 )
-def test_options(options: str, expected: Layout):
+def test_options(options: str, expected: CopyLayout):
     assert layout(options) == expected
 
 

@@ -22,7 +22,7 @@ DECLARE = "DECLARE c CURSOR FOR SELECT many"
 def fetched(session: object, sql: str) -> list[int]:
     """The numbers that a statement gives."""
     said = drive(session, m.Query(sql))
-    (rows,) = [message.framed for message in said if isinstance(message, m.Rows)] or [b""]
+    (rows,) = [message.framed for message in said if isinstance(message, m.DataRows)] or [b""]
     assert m.CommandComplete(f"{sql.split(maxsplit=1)[0]} {rows.count(b'D')}") in said, said
     return [int(cell[-1:]) for cell in rows.split(b"D")[1:]]
 
@@ -91,11 +91,11 @@ def test_the_query_runs_once_and_rows_keep_their_shape():
         << m.CommandComplete("BEGIN")
         << m.CommandComplete("DECLARE CURSOR")
         << both
-        << m.Rows(encode_rows(MANY.columns or (), (), MANY.rows[:2]))
+        << m.DataRows(encode_rows(MANY.columns or (), (), MANY.rows[:2]))
         << m.CommandComplete("FETCH 2")
         << m.CommandComplete("MOVE 3")
         << both
-        << m.Rows(encode_rows(MANY.columns or (), (), MANY.rows[5:6]))
+        << m.DataRows(encode_rows(MANY.columns or (), (), MANY.rows[5:6]))
         << m.CommandComplete("FETCH 1")
         << m.CommandComplete("CLOSE CURSOR")
         << m.CommandComplete("COMMIT")
@@ -120,7 +120,7 @@ def test_in_the_extended_protocol():
     assert (
         Playbook(session)
         >> m.Execute("", 0)
-        << m.Rows(encode_rows(MANY.columns or (), (1,), MANY.rows[:2]))
+        << m.DataRows(encode_rows(MANY.columns or (), (1,), MANY.rows[:2]))
         << m.CommandComplete("FETCH 2")
     )
     # And as a portal of the protocol.
@@ -137,7 +137,7 @@ def test_a_declared_query_takes_parameters():
     assert Playbook(session) >> m.Execute("", 0) << m.CommandComplete("DECLARE CURSOR")
     assert Playbook(session) >> m.Sync() << BLOCK
     said = drive(session, m.Query("FETCH c"))
-    assert m.Rows(encode_rows(KNOWN["SELECT $1"].columns or (), (), ((7, "x"),))) in said
+    assert m.DataRows(encode_rows(KNOWN["SELECT $1"].columns or (), (), ((7, "x"),))) in said
 
 
 def test_cursors_end_with_their_transaction_unless_held():

@@ -15,7 +15,7 @@ def executed(session: object, sql: str, row: tuple[object, ...]) -> None:
         Playbook(session)
         >> m.Query(sql)
         << row_description(TWO, ())
-        << m.Rows(encode_rows(TWO, (), (row,)))
+        << m.DataRows(encode_rows(TWO, (), (row,)))
         << m.CommandComplete("SELECT 1")
         << IDLE
     )
@@ -57,7 +57,7 @@ def test_hints_of_both_count():
     drive(session, m.Query("/*+ dp(epsilon=0.2) */ PREPARE a AS SELECT epsilon"))
     columns = KNOWN["SELECT epsilon"].columns or ()
     for sql, expected in [("EXECUTE a", "0.2"), ("/*+ dp(epsilon=0.3) */ EXECUTE a", "0.3")]:
-        assert m.Rows(encode_rows(columns, (), ((expected,),))) in drive(session, m.Query(sql))
+        assert m.DataRows(encode_rows(columns, (), ((expected,),))) in drive(session, m.Query(sql))
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,21 @@ from dpproxy.algebra.plan import Answer
 from dpproxy.config.settings import DEFAULTS, SETTINGS
 from dpproxy.session.commands.table import recognise
 from dpproxy.session.messages import split
-from dpproxy.session.state import Command, EngineShow, State
+from dpproxy.session.state import Command, EngineShow, SessionState
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import InvalidParameter, InvalidText, SyntaxRefused, UndefinedObject, Unsupported
 from dpproxy.wire.zones import zone
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 
-def run(state: State, sql: str) -> Answer:
+def run(state: SessionState, sql: str) -> Answer:
     command = recognise(split(sql)[0])
     assert isinstance(command, Command), sql
     return command.run(state)
 
 
-def fresh() -> State:
-    return State(Transaction(DEFAULTS))
+def fresh() -> SessionState:
+    return SessionState(Transaction(DEFAULTS))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from dpproxy.algebra.plan import Answer
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.session.commands.table import recognise
 from dpproxy.session.messages import split
-from dpproxy.session.state import Command, State, Statement
+from dpproxy.session.state import Command, PreparedStatement, SessionState
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import (
     ActiveTransaction,
@@ -13,19 +13,19 @@ from dpproxy.values.errors import (
 )
 
 
-def run(state: State, sql: str) -> Answer:
+def run(state: SessionState, sql: str) -> Answer:
     command = recognise(split(sql)[0])
     assert isinstance(command, Command), sql
     return command.run(state)
 
 
-def fresh() -> State:
-    return State(Transaction(DEFAULTS))
+def fresh() -> SessionState:
+    return SessionState(Transaction(DEFAULTS))
 
 
 def test_discard():
     state = fresh()
-    state.statements["a"] = Statement(None, None)
+    state.statements["a"] = PreparedStatement(None, None)
     state.transaction.set("application_name", "x")
     assert run(state, "DISCARD TEMPORARY") == Answer("DISCARD TEMP")
     assert run(state, "DISCARD PLANS") == Answer("DISCARD PLANS")
@@ -62,7 +62,11 @@ def test_locks_are_given_inside_transactions():
 def test_deallocate():
     state = fresh()
     state.statements.update(
-        {"a": Statement(None, None), "B": Statement(None, None), "c": Statement(None, None)}
+        {
+            "a": PreparedStatement(None, None),
+            "B": PreparedStatement(None, None),
+            "c": PreparedStatement(None, None),
+        }
     )
     assert run(state, "DEALLOCATE PREPARE A") == Answer("DEALLOCATE")
     assert run(state, 'DEALLOCATE "B"') == Answer("DEALLOCATE")

@@ -4,21 +4,21 @@ from dpproxy.algebra.plan import Answer
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.session.commands.table import recognise
 from dpproxy.session.messages import split
-from dpproxy.session.state import Command, State, Statement
+from dpproxy.session.state import Command, PreparedStatement, SessionState
 from dpproxy.session.transaction import Status, Transaction
 from dpproxy.values.errors import (
     NoTransaction,
 )
 
 
-def run(state: State, sql: str) -> Answer:
+def run(state: SessionState, sql: str) -> Answer:
     command = recognise(split(sql)[0])
     assert isinstance(command, Command), sql
     return command.run(state)
 
 
-def fresh() -> State:
-    return State(Transaction(DEFAULTS))
+def fresh() -> SessionState:
+    return SessionState(Transaction(DEFAULTS))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_only_rollback_and_commit_leave_a_failed_block():
     leaving = {}
     for sql in ("COMMIT", "ROLLBACK", "ABORT", "END", "ROLLBACK TO a", "BEGIN", "SET x = 1", "SAVEPOINT a"):
         source = split(sql)[0]
-        leaving[sql] = Statement(source, recognise(source)).runs_in_failed
+        leaving[sql] = PreparedStatement(source, recognise(source)).runs_in_failed
     assert [sql for sql, leaves in leaving.items() if leaves] == [
         "COMMIT",
         "ROLLBACK",

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from udfs.mechanisms import exponential
-from udfs.mechanisms.exponential import LARGEST_SCORE, WIDEST_SPREAD, Exponential, Lists, log2, whole
+from udfs.mechanisms.exponential import LARGEST_SCORE, WIDEST_SPREAD, CandidateLists, Exponential, log2, whole
 from udfs.mechanisms.levels import ONE
 from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
 from udfs.randomness import Words
@@ -69,7 +69,9 @@ def test_the_limit_is_approached():
 def test_what_is_proposed_and_kept_is_the_law(spread: int, nano: int, weights: tuple[int, ...] | None):
     """Proposal times coins, recomputed as rationals: the same multiple of weight times power for all."""
     scores = array(5, 0, 40, -3, -(10**3), 4)
-    lists = Lists(Exponential(spread, nano), scores, array(6), None if weights is None else array(*weights))
+    lists = CandidateLists(
+        Exponential(spread, nano), scores, array(6), None if weights is None else array(*weights)
+    )
     scale, best = weights or (1,) * 6, 5 if weights else 40
     power, multiples = Fraction(lists._q, ONE), set()
     proposals = np.diff(lists._sums).tolist()
@@ -94,13 +96,13 @@ def test_most_proposals_are_kept():
         mechanism = Exponential(spread, nano)
         step = max(WIDEST_SPREAD * NANO // nano // 50, 1) if spread > 2 else 1
         scores = -step * np.arange(100, dtype=np.int64)
-        lists = Lists(mechanism, scores, array(100))
+        lists = CandidateLists(mechanism, scores, array(100))
         kept = sum(mechanism.ratio**0 * (mechanism.ratio / ONE) ** int(d) for d in lists._below)
         assert kept > 0.25 * float(np.diff(lists._sums).sum()) / 2.0**lists._room
 
 
 def test_chances_are_bounded_to_any_precision():
-    lists = Lists(Exponential(1, NANO), array(0, -3), array(2))
+    lists = CandidateLists(Exponential(1, NANO), array(0, -3), array(2))
     for precision in (128, 256, 1024):
         low, high = lists._chance((3, int(lists._halvings[1])), precision)
         exact = q(Exponential(1, NANO)) ** 3 * 2 ** int(lists._halvings[1]) * 2**precision
@@ -173,7 +175,7 @@ def test_shortfall_wants_a_confidence():
 
 
 def test_a_coin_is_settled_by_further_words(scripted: Callable[..., Words]):
-    lists = Lists(Exponential(1, NANO), array(0, -3), array(2))
+    lists = CandidateLists(Exponential(1, NANO), array(0, -3), array(2))
     coin = (3, int(lists._halvings[1]))  # of 188 binary digits
     low, _ = lists._chance(coin, 512)
     first, second = low >> 448, low >> 384 & 2**64 - 1
@@ -187,14 +189,14 @@ def test_a_coin_is_settled_by_further_words(scripted: Callable[..., Words]):
 
 
 def test_a_certain_coin_needs_no_further_words(scripted: Callable[..., Words]):
-    lists = Lists(Exponential(1, NANO), array(0, 0), array(2))
+    lists = CandidateLists(Exponential(1, NANO), array(0, 0), array(2))
     assert lists._near(array(0), scripted(2**64 - 2)).tolist() == [True]
     assert lists._near(array(0), scripted(2**64 - 1, 2**64 - 1)).tolist() == [True]
 
 
 def test_a_candidate_far_out_needs_its_zeros(scripted: Callable[..., Words]):
     """Proposals reach 60 halvings; a candidate 80 halvings out is kept once in 2**20 of its proposals."""
-    lists = Lists(Exponential(1, 10**6 * NANO), array(0, 0, -1), array(3), array(2**20, 1, 1))
+    lists = CandidateLists(Exponential(1, 10**6 * NANO), array(0, 0, -1), array(3), array(2**20, 1, 1))
     excess = int(lists._above[2]) - lists._room
     assert excess == 64 + 20 - 60
     assert np.diff(lists._sums).tolist() == [2**60, 2**40, 1]
@@ -210,13 +212,13 @@ def test_a_candidate_far_out_needs_its_zeros(scripted: Callable[..., Words]):
 )
 def test_weights_that_no_proof_is_about_are_refused(weights: tuple[int, ...]):
     with pytest.raises(InvalidMechanism, match="weight"):
-        Lists(Exponential(1, NANO), array(0, 0, 0), array(2, 1), array(*weights))
-    Lists(Exponential(1, NANO), array(0, 0, 0), array(2, 1), array(0, 2**62, 1))
+        CandidateLists(Exponential(1, NANO), array(0, 0, 0), array(2, 1), array(*weights))
+    CandidateLists(Exponential(1, NANO), array(0, 0, 0), array(2, 1), array(0, 2**62, 1))
 
 
 def test_scores_of_lists_are_held_as_those_of_one_are():
     far, least = 2**63 - 1, -(2**63)
-    lists = Lists(Exponential(1, NANO), array(far, least, 0, LARGEST_SCORE), array(4))
+    lists = CandidateLists(Exponential(1, NANO), array(far, least, 0, LARGEST_SCORE), array(4))
     assert lists._below.tolist() == [0, 2 * LARGEST_SCORE, LARGEST_SCORE, 0]
 
 
@@ -228,7 +230,7 @@ def test_draws_follow_the_law(
 ):  # false alarm 1e-6 each, 18 of them, and for the points 2e-6 each
     scores, count = (0, 1, 5, 1, -1), 30_000
     held = None if weights is None else array(*weights)
-    lists = Lists(mechanism, array(*scores), array(5), held)
+    lists = CandidateLists(mechanism, array(*scores), array(5), held)
     cells, points = lists.draw(np.zeros(count, dtype=np.int64), os.urandom)
     law = [mechanism.pmf(scores, i, weights or ()) for i in range(5)]
     likely = [i for i in range(5) if law[i] * count > 8]
@@ -279,7 +281,7 @@ def test_a_round_computes_as_much_whatever_it_proposes(
     monkeypatch.setattr(
         exponential, "_climb", lambda ratio, far: (computed.append(far), climb(ratio, far))[1]
     )
-    Lists(Exponential(1, NANO), array(0, -1, -2, -3), array(4))._near(array(*cells), os.urandom)
+    CandidateLists(Exponential(1, NANO), array(0, -1, -2, -3), array(4))._near(array(*cells), os.urandom)
     assert computed == list(cells)
 
 

@@ -23,7 +23,7 @@ from udfs.mechanisms.levels import (
     weights,
 )
 from udfs.privacy import LEAST_NANO, NANO
-from udfs.randomness import Table, Words
+from udfs.randomness import LawTable, Words
 
 FACTORS = [[(1, 2)], [(3, 4), (1, 2)], [(5, 6), (1, 0), (7, 2)], [(1, 2**90), (2**80 + 1, 2**81)]]
 NANOS = [LEAST_NANO, NANO // 10, NANO, 3 * NANO, 60 * NANO]
@@ -87,7 +87,7 @@ def test_digits_put_together_are_geometric(nano: int):
     """Digits that fit their tables' boundaries multiply to (1 - q) q**g, as Fractions of bounds 1e-60 wide."""
     law, r = Geometric(ratio(nano)), Fraction(ratio(nano), ONE)
 
-    def probability(table: Table, index: int) -> Fraction:
+    def probability(table: LawTable, index: int) -> Fraction:
         ends = [Fraction(sum(table._boundary(i, 256)), 2**257) if i >= 0 else 0 for i in (index - 1, index)]
         return ends[1] - ends[0] if index < table._count else 1 - ends[0]
 
