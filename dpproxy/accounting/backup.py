@@ -6,13 +6,16 @@ from pathlib import Path
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.sqlite import SQLite
-from dpproxy.accounting.verify import verify
+from dpproxy.accounting.verify import alone, verify
+from dpproxy.accounting.walk import Reach, unheard
 from dpproxy.system import disk
 from dpproxy.values.errors import StartupError
 
 
-def write(store: SQLite, seals: Seals, target: Path) -> Head:
+def write(store: SQLite, seals: Seals, target: Path, reach: Reach = unheard) -> Head:
     """Copy the ledger as it is at one moment into the single file ``target``, which appears once it is verified.
+
+    ``reach`` is told which part of it is verified.
 
     Errors: StartupError if ``target`` exists or the copy does not verify; ``faults()``.
     """
@@ -28,7 +31,7 @@ def write(store: SQLite, seals: Seals, target: Path) -> Head:
         ):
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # else a -wal file lies beside it
-        head = verify(SQLite(draft), seals, None).head
+        head = verify(SQLite(draft), seals, None, walking=alone(seals, reach)).head
         disk.sync(draft)
         draft.rename(target)
         disk.sync(target.parent)

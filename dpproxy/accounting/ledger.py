@@ -26,6 +26,7 @@ from dpproxy.accounting.stores import store_of
 from dpproxy.accounting.totals import Totals, UnknownTotal
 from dpproxy.accounting.verifier import parallel
 from dpproxy.accounting.verify import Verification, verify
+from dpproxy.accounting.walk import Reach, unheard
 from dpproxy.accounting.windows import DAY, Standing, owns, standings
 from dpproxy.accounting.writer import Writer
 from dpproxy.values.errors import LedgerUnavailable, StartupError
@@ -303,13 +304,17 @@ def _drop(reader: book.StoreConnection | None) -> None:
             reader.close()
 
 
-def verified(store: Store, seals: Seals, mark: Mark | None, since: Checkpoint | None = None) -> Verification:
+def verified(
+    store: Store, seals: Seals, mark: Mark | None, since: Checkpoint | None = None, reach: Reach = unheard
+) -> Verification:
     """Verify every row, or every row after a checkpoint, by several processes where there are many.
+
+    ``reach`` is told which part is done, where every row is verified.
 
     Errors: StartupError, which names the first fault; ``faults()``.
     """
     try:
-        return verify(store, seals, mark, since, parallel(store, seals))
+        return verify(store, seals, mark, since, parallel(store, seals, reach))
     except Mismatch as error:
         where = "" if error.sequence is None else f" at entry {error.sequence}"
         advice = "" if mark is None else f"; {_ACCEPT}"

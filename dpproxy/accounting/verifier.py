@@ -23,7 +23,7 @@ from dpproxy.accounting.model import Cost, Key
 from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_at
 from dpproxy.accounting.verify import Walking, verify
-from dpproxy.accounting.walk import ChainPlace, Segment, check_releases, walk
+from dpproxy.accounting.walk import ChainPlace, Reach, Segment, check_releases, unheard, walk
 from dpproxy.values.errors import StartupError
 
 SMALL: Final = 30_000
@@ -37,8 +37,11 @@ Order = dict[str, Any]
 Outcome = dict[str, Any]
 
 
-def parallel(store: Store, seals: Seals) -> Walking:
-    """A walk along the whole chain by as many processes as there are processors."""
+def parallel(store: Store, seals: Seals, reach: Reach = unheard) -> Walking:
+    """A walk along the whole chain by as many processes as there are processors.
+
+    ``reach`` is told which part of its own piece this process has done; all pieces are as long.
+    """
 
     def walking(connection: book.StoreConnection, begin: ChainPlace, until: int) -> Segment:
         count = min(len(os.sched_getaffinity(0)), until // LEAST) if until > SMALL else 1
@@ -50,7 +53,7 @@ def parallel(store: Store, seals: Seals) -> Walking:
                 for place, end in zip(places, ends[1:], strict=True)
             ]
             check_releases(connection, seals, -_BEYOND - 1, ends[0] if others else _BEYOND)
-            walked = walk(connection, seals, begin, ends[0])
+            walked = walk(connection, seals, begin, ends[0], reach)
             for other in others:
                 walked.follow(_walked(other()))
         return walked

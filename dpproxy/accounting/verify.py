@@ -16,7 +16,7 @@ from dpproxy.accounting.checkpoint import Checkpoint
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.model import AccountKind, Cost, Key
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.walk import ChainPlace, Segment, Sums, check_releases, walk
+from dpproxy.accounting.walk import ChainPlace, Reach, Segment, Sums, check_releases, unheard, walk
 
 Walking = Callable[[book.StoreConnection, ChainPlace, int], Segment]
 """Checks all entries, and all stored releases, from a place on up to a number."""
@@ -72,7 +72,7 @@ def verify(
                 found = _since(connection, seals, head, since)
             else:
                 store.check_pages(connection)
-                found = _whole(connection, seals, head, walking or _alone(seals))
+                found = _whole(connection, seals, head, walking or alone(seals))
         except ValueError as error:
             raise Mismatch("a row holds what no ledger writes") from error
         if marked is not None:
@@ -114,10 +114,12 @@ def _fits(connection: book.StoreConnection, since: Checkpoint, marked: Head | No
     )
 
 
-def _alone(seals: Seals) -> Walking:
+def alone(seals: Seals, reach: Reach = unheard) -> Walking:
+    """A walk along the whole chain by this process; ``reach`` is told which part is done."""
+
     def walking(connection: book.StoreConnection, begin: ChainPlace, until: int) -> Segment:
         check_releases(connection, seals, _FIRST, 2**63 - 1)
-        return walk(connection, seals, begin, until)
+        return walk(connection, seals, begin, until, reach)
 
     return walking
 

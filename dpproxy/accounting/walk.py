@@ -6,6 +6,7 @@ nearly all debits come again and again, so that their encoding is looked up.
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
@@ -20,6 +21,9 @@ from dpproxy.accounting.model import Cost, Key, account_of
 Row = tuple[Any, ...]
 Sums = dict[Key, Cost]
 """What accounts have paid."""
+
+Reach = Callable[[float], None]
+"""Is told which part of the work is done, from 0 to 1."""
 
 PAGE: Final = 1_000
 """Entries read at a time."""
@@ -140,8 +144,14 @@ class _Debits(dict[Row, _Debit]):
             some.clear()
 
 
-def walk(connection: book.StoreConnection, seals: Seals, begin: ChainPlace, until: int) -> Segment:
-    """Check every entry after ``begin`` up to the one numbered ``until``.
+def unheard(_: float) -> None:
+    """Nobody asks how far the work is."""
+
+
+def walk(
+    connection: book.StoreConnection, seals: Seals, begin: ChainPlace, until: int, reach: Reach = unheard
+) -> Segment:
+    """Check every entry after ``begin`` up to the one numbered ``until``; ``reach`` is told which part is done.
 
     Errors: Mismatch for the first that is wrong or missing; ValueError for a row that no ledger writes.
     """
@@ -154,6 +164,7 @@ def walk(connection: book.StoreConnection, seals: Seals, begin: ChainPlace, unti
             raise Mismatch("the chain is broken", walked.end.sequence + 1)
         if len(debits) >= REMEMBERED:
             debits.empty(walked)
+        reach((pages[1] - begin.sequence) / (until - begin.sequence))
     debits.empty(walked)
     return walked
 

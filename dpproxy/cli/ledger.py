@@ -69,16 +69,16 @@ def _other(path: Path) -> Iterator[None]:
 def verify(arguments: Arguments) -> int:
     """``dpproxy ledger verify``."""
     config = load_config(arguments.config).of(arguments.database)
-    with waiting("verifying"), _ledger(config) as place:
+    with waiting("verifying") as reach, _ledger(config) as place:
         if arguments.file is None:
-            name, head = place.store.name, verified(place.store, place.seals, place.mark).head
-            reach = _reach(place.mark)
+            name, head = place.store.name, verified(place.store, place.seals, place.mark, reach=reach).head
+            promise = _promise(place.mark)
         else:
             name = str(arguments.file)
             with _other(arguments.file):
-                head = verified(SQLite(arguments.file), place.seals, None).head
-            reach = _behind(place, head)
-    _report(arguments, f"{quantity(head.sequence, 'entry', 'entries')}, all verified; {reach}", name, head)
+                head = verified(SQLite(arguments.file), place.seals, None, reach=reach).head
+            promise = _behind(place, head)
+    _report(arguments, f"{quantity(head.sequence, 'entry', 'entries')}, all verified; {promise}", name, head)
     return 0
 
 
@@ -90,7 +90,7 @@ def _report(arguments: Arguments, result: str, name: str, head: Head) -> None:
         say(f"{name}: {result}")
 
 
-def _reach(mark: Mark | None) -> str:
+def _promise(mark: Mark | None) -> str:
     if mark is None:
         return "a rollback is not detected, for state.high_water is not configured"
     return "nothing was rolled back"

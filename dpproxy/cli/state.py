@@ -16,8 +16,8 @@ def backup(arguments: Arguments) -> int:
     """``dpproxy backup``."""
     from dpproxy.state.backups import back_up  # noqa: PLC0415 - slow to import
 
-    with waiting("copying and verifying"):
-        for line in back_up(load_config(arguments.config), arguments.directory.absolute()):
+    with waiting("copying and verifying") as reach:
+        for line in back_up(load_config(arguments.config), arguments.directory.absolute(), reach):
             say(line)
     say(f"{arguments.directory}: whole")
     return 0
@@ -29,8 +29,8 @@ def restore(arguments: Arguments) -> int:
 
     config = load_config(arguments.config)
     names = config.databases if arguments.database is None else (config.of(arguments.database).database,)
-    with waiting("verifying and copying"):
-        lines, is_served = backups.restore(config, arguments.directory.absolute(), names)
+    with waiting("verifying and copying") as reach:
+        lines, is_served = backups.restore(config, arguments.directory.absolute(), names, reach)
     for line in lines:
         say(line)
     return 0 if is_served else 1

@@ -57,7 +57,7 @@ def locate(text: str, offset: int) -> TextPlace:
     r"""The place of an offset in characters; an offset past the end counts as the end.
 
     >>> locate("one\ntwo", 5)
-    Place(line=2, column=2, text='two')
+    TextPlace(line=2, column=2, text='two')
     """
     offset = min(offset, len(text))
     start = text.rfind("\n", 0, offset) + 1

@@ -27,7 +27,7 @@ class Step(Enum):
 class CalendarInterval:
     """So many days, weeks or calendar months; days are numbered from 1 January 1970.
 
-    >>> str(Interval(1, Step.MONTH)), str(Interval(2, Step.WEEK))
+    >>> str(CalendarInterval(1, Step.MONTH)), str(CalendarInterval(2, Step.WEEK))
     ('1 month', '2 weeks')
     """
 
@@ -40,7 +40,7 @@ class CalendarInterval:
     def period(self, day: int) -> tuple[int, int]:
         """The first day of the period that holds a day, and the first day of the next one.
 
-        >>> first, after = Interval(1, Step.MONTH).period(day_of(date(2024, 2, 29)))
+        >>> first, after = CalendarInterval(1, Step.MONTH).period(day_of(date(2024, 2, 29)))
         >>> str(date_of(first)), str(date_of(after))
         ('2024-02-01', '2024-03-01')
         """

@@ -157,7 +157,7 @@ def limits(expressions: Iterable[str], column: str) -> ColumnLimits:
     A bound that ``<`` leaves out is given as if it were ``<=``. Dates are texts, as they are written.
 
     >>> limits(["((age >= 0) AND (age < 110))"], "age")
-    Limits(low=0, high=110, values=None)
+    ColumnLimits(low=0, high=110, values=None)
     """
     found = ColumnLimits()
     for expression in expressions:

@@ -18,7 +18,8 @@ from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import faults, first_line
 from dpproxy.accounting.stores import store_of
-from dpproxy.accounting.verify import verify
+from dpproxy.accounting.verify import alone, verify
+from dpproxy.accounting.walk import Reach, unheard
 from dpproxy.backends.secret import load_secret
 from dpproxy.config.configuration import Config
 from dpproxy.observe import audit_file as audit
@@ -38,10 +39,11 @@ ATTEMPTS = 5
 """Attempts to copy the views while no build replaces them."""
 
 
-def back_up(config: Config, target: Path) -> list[str]:
+def back_up(config: Config, target: Path, reach: Reach = unheard) -> list[str]:
     """Copy the state of all data sources, and the users, to ``target``, which appears only once it is complete.
 
-    Returns a line for each source. Errors: StartupError, after which nothing is left behind.
+    Returns a line for each source; ``reach`` is told which part of a ledger is verified. Errors: StartupError, after
+    which nothing is left behind.
     """
     if target.exists():
         raise StartupError(f"{target}: expected a directory that does not exist yet")
@@ -50,7 +52,7 @@ def back_up(config: Config, target: Path) -> list[str]:
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True, mode=0o700)
         try:
-            lines = [_copy_out(config.of(name), draft / name) for name in config.databases]
+            lines = [_copy_out(config.of(name), draft / name, reach) for name in config.databases]
             for name, path in _of_all(config).items():
                 if path.exists():
                     shutil.copy2(path, draft / name)
@@ -62,10 +64,13 @@ def back_up(config: Config, target: Path) -> list[str]:
     return lines
 
 
-def restore(config: Config, source: Path, names: Sequence[str]) -> tuple[list[str], bool]:
+def restore(
+    config: Config, source: Path, names: Sequence[str], reach: Reach = unheard
+) -> tuple[list[str], bool]:
     """Restore data sources that have no state; returns a line for each, and whether all of them can be served.
 
-    Errors: StartupError where the copy is incomplete, or would replace a state; nothing is changed then.
+    ``reach`` is told which part of a ledger is verified. Errors: StartupError where the copy is incomplete, or would
+    replace a state; nothing is changed then.
     """
     if not (source / VERSION).exists():
         raise StartupError(f"{source}: expected a directory that dpproxy backup has made")
@@ -78,9 +83,9 @@ def restore(config: Config, source: Path, names: Sequence[str]) -> tuple[list[st
             if not path.exists() and (source / name).exists():
                 shutil.copy2(source / name, path)
         for name in names:
-            _copy_in(config.of(name), source / name)
+            _copy_in(config.of(name), source / name, reach)
         os.sync()
-        found = [_standing(config.of(name)) for name in names]
+        found = [_standing(config.of(name), reach) for name in names]
     return [line for line, _ in found], all(is_served for _, is_served in found)
 
 
@@ -92,7 +97,7 @@ def _of_all(config: Config) -> dict[str, Path]:
 # --- out --------------------------------------------------------------------------------------------
 
 
-def _copy_out(config: Config, target: Path) -> str:
+def _copy_out(config: Config, target: Path, reach: Reach) -> str:
     """One data source: views first, for they rest on what is charged, and the policy last, which rests on nothing."""
     require(config)
     target.mkdir(mode=0o700)
@@ -101,7 +106,7 @@ def _copy_out(config: Config, target: Path) -> str:
         shutil.copy2(config.state / key, target / key)
     _copy_database(config.state / audit.FILE, target / audit.FILE)
     entries = _entries(target)
-    ledger = _copy_ledger(config, target)
+    ledger = _copy_ledger(config, target, reach)
     _copy_database(config.state / policy.FILE, target / policy.FILE)
     policy.PolicyStore.open(target).close()
     return (
@@ -109,11 +114,13 @@ def _copy_out(config: Config, target: Path) -> str:
     )
 
 
-def _copy_ledger(config: Config, target: Path) -> str:
+def _copy_ledger(config: Config, target: Path, reach: Reach) -> str:
     store = store_of(config.state, config.data.ledger)
     if not isinstance(store, SQLite):
         return f"its ledger is in {store.name}: now back that up by pg_dump --schema=dpproxy"
-    head = ledger_backup.write(store, files.read_key(target / files.KEY, None), target / files.DATABASE)
+    head = ledger_backup.write(
+        store, files.read_key(target / files.KEY, None), target / files.DATABASE, reach
+    )
     return f"{quantity(head.sequence, 'entry', 'entries')} of the ledger, all verified"
 
 
@@ -176,7 +183,7 @@ def _require_room(config: Config, source: Path) -> None:
         )
 
 
-def _copy_in(config: Config, source: Path) -> None:
+def _copy_in(config: Config, source: Path, reach: Reach) -> None:
     """Copy under another name first, and rename: the state is never incomplete."""
     draft = config.state.with_name(f"{config.database}.new")
     shutil.rmtree(draft, ignore_errors=True)
@@ -185,7 +192,8 @@ def _copy_in(config: Config, source: Path) -> None:
     try:
         _entries(draft)
         if config.data.ledger is None:
-            verify(SQLite(draft / files.DATABASE), files.read_key(draft / files.KEY, None), None)
+            seals = files.read_key(draft / files.KEY, None)
+            verify(SQLite(draft / files.DATABASE), seals, None, walking=alone(seals, reach))
     except Mismatch as error:
         shutil.rmtree(draft)
         raise StartupError(f"{source}: its ledger does not verify ({error})") from error
@@ -193,12 +201,13 @@ def _copy_in(config: Config, source: Path) -> None:
     disk.sync(config.root)
 
 
-def _standing(config: Config) -> tuple[str, bool]:
+def _standing(config: Config, reach: Reach) -> tuple[str, bool]:
     """A line about a restored ledger, and whether its high-water mark, and so the proxy, accepts it."""
     store, path = store_of(config.state, config.data.ledger), config.data.high_water
     seals = files.read_key(config.state / files.KEY, None)
     try:
-        head = verify(store, seals, None if path is None else Mark(path, seals)).head
+        mark = None if path is None else Mark(path, seals)
+        head = verify(store, seals, mark, walking=alone(seals, reach)).head
     except Mismatch as error:
         return (
             f"{config.database}: put back, and not served: {error}; to accept that deliberately: {MAKE}",

@@ -5,8 +5,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, TextIO
 
 SOON: Final = 1.0
@@ -15,6 +16,10 @@ BOLD: Final = "1"
 RED: Final = "31"
 COLOURS: Final = {"warning:": "33", "[weaker]": "33", "[stronger]": "32"}
 """Words that stand out, with their colours."""
+BAR: Final = 20
+"""Characters of a bar."""
+Reach = Callable[[float], None]
+"""Is told which part of the work is done, from 0 to 1."""
 _CLEAR: Final = "\r\x1b[K"
 _lock = threading.RLock()
 _is_shown = False
@@ -71,26 +76,38 @@ def tell(line: str, *, is_error: bool = False) -> None:
 
 
 @contextmanager
-def waiting(words: str) -> Iterator[None]:
-    """Say at a terminal, from ``SOON`` on, what a command is doing and for how many seconds; gone at the end."""
+def waiting(words: str) -> Iterator[Reach]:
+    """Say at a terminal, from ``SOON`` on, what a command is doing and for how many seconds; gone at the end.
+
+    Where the command says how far it is, with a bar.
+    """
+    reached = [0.0]
     if not _is_clever(sys.stderr):
-        yield
+        yield lambda _: None
         return
     done, begun = threading.Event(), time.monotonic()
 
     def work() -> None:
         while not done.wait(SOON):
-            _show(f"dpproxy: {words}, {time.monotonic() - begun:.0f} s")
+            _show(f"dpproxy: {words}{_bar(reached[0])}, {time.monotonic() - begun:.0f} s")
 
     thread = threading.Thread(target=work, name="waiting", daemon=True)
     thread.start()
     try:
-        yield
+        yield partial(reached.__setitem__, 0)
     finally:
         done.set()
         thread.join()
         with _lock:
             _clear()
+
+
+def _bar(part: float) -> str:
+    """`` [#####.....] 50 %``; nothing where nothing was said."""
+    if not part:
+        return ""
+    filled = min(int(part * BAR), BAR)
+    return f" [{'#' * filled}{'.' * (BAR - filled)}] {min(part, 1):.0%}".replace("%", " %")
 
 
 def _show(line: str) -> None:

@@ -67,6 +67,15 @@ def test_pieces_add_up_to_the_whole():
     assert whole.sums[key_of(Account.ceiling("people", "g:north"))] == Cost(35, Fraction(7, 3), Fraction(1))
 
 
+def test_a_walk_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dpproxy.accounting.walk.PAGE", 3)
+    connection, macs = written(*map(entry, range(1, 10)))
+    parts: list[float] = []
+    with closing(connection):
+        walk(connection, SEALS, ChainPlace(1, macs[0], 10**15 + 1), 9, parts.append)
+    assert parts == [3 / 8, 6 / 8, 1]
+
+
 def test_what_is_for_a_release_of_before_is_counted():
     connection, _ = written(
         entry(1), entry(2, origin=1, postings=(Posting(Account.user("b", "eve"), 0, 5, rho="1/7"),)), entry(3)

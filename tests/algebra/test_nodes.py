@@ -18,16 +18,16 @@ def test_a_walk_goes_from_the_top_in_the_order_of_the_text():
             "Select",
             "Named",
             "Call",
-            "Column",
+            "ColumnRef",
             "Subquery",
             "Select",
             "Star",
             "Table",
             "And",
             "Binary",
-            "Column",
+            "ColumnRef",
         ),
-        *("Number", "Case", "IsNull", "Column", "Column", "Column", "Column"),
+        *("Number", "Case", "IsNull", "ColumnRef", "ColumnRef", "ColumnRef", "ColumnRef"),
     ]
 
 

@@ -74,10 +74,22 @@ def test_what_takes_long_says_so_and_is_gone_at_the_end(monkeypatch: pytest.Monk
     assert text.rpartition("verifying")[2].endswith("\r\x1b[K") or text.endswith("half\n")
 
 
+def test_what_says_how_far_it_is_has_a_bar(monkeypatch: pytest.MonkeyPatch):
+    terminal = at_terminal(monkeypatch)
+    monkeypatch.setattr("dpproxy.terminal.console.SOON", 0.01)
+    with waiting("verifying") as reach:
+        for part, drawn in ((0.5, "[##########..........] 50 %"), (1.0, f"[{'#' * 20}] 100 %")):
+            reach(part)
+            while f"dpproxy: verifying {drawn}, 0 s" not in terminal.getvalue():
+                time.sleep(0.01)
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
 def test_what_is_no_terminal_is_told_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("dpproxy.terminal.console.SOON", 0.01)
-    with waiting("verifying"):
+    with waiting("verifying") as reach:
+        reach(0.5)
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
