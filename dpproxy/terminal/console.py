@@ -1,13 +1,14 @@
 """Output of commands: results on stdout, all else on stderr, each flushed at once; colours at a terminal alone."""
 
 import os
+import re
 import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from typing import Final, TextIO
 
 SOON: Final = 1.0
@@ -21,9 +22,33 @@ BAR: Final = 20
 Reach = Callable[[float], None]
 """Is told which part of the work is done, from 0 to 1."""
 _CLEAR: Final = "\r\x1b[K"
+_PART: Final = re.compile(r"(.+): (\d{1,3}) ?%(?: built)?")
+"""Progress of which the part is known."""
 _lock = threading.RLock()
 _is_shown = False
 """Whether the last line of the terminal says that a command goes on."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """What a command is doing, and which part of it is done."""
+
+    words: str
+    part: float = 0.0
+
+    def reach(self, part: float) -> None:
+        self.part = part
+
+    def __str__(self) -> str:
+        """``verifying [#####...............] 25 %``; the words alone where no part is known."""
+        if not self.part:
+            return self.words
+        filled = min(int(self.part * BAR), BAR)
+        return f"{self.words} [{'#' * filled}{'.' * (BAR - filled)}] {min(self.part, 1) * 100:.0f} %"
+
+
+_job: _Job | None = None
+"""Of the command that is waited for."""
 
 
 def width() -> int | None:
@@ -67,8 +92,14 @@ def say(line: str) -> None:
 
 
 def tell(line: str, *, is_error: bool = False) -> None:
-    """Print progress, a warning or an error on stderr."""
+    """Print progress, a warning or an error on stderr; at a terminal, a part that is done is a bar until it is gone."""
+    found = _PART.fullmatch(line) if _is_clever(sys.stderr) else None
     with _lock:
+        if found is not None:
+            job = _job or _Job("")
+            job.words, job.part = found[1], int(found[2]) / 100
+            _show(f"dpproxy: {job}")
+            return
         _clear()
         name = coloured("dpproxy:", RED, sys.stderr) if is_error else "dpproxy:"
         sys.stderr.write(f"{name} {_painted(line, sys.stderr)}\n")
@@ -81,33 +112,27 @@ def waiting(words: str) -> Iterator[Reach]:
 
     Where the command says how far it is, with a bar.
     """
-    reached = [0.0]
+    global _job  # noqa: PLW0603 - there is one terminal
     if not _is_clever(sys.stderr):
         yield lambda _: None
         return
-    done, begun = threading.Event(), time.monotonic()
+    job, done, begun = _Job(words), threading.Event(), time.monotonic()
+    _job = job
 
     def work() -> None:
         while not done.wait(SOON):
-            _show(f"dpproxy: {words}{_bar(reached[0])}, {time.monotonic() - begun:.0f} s")
+            _show(f"dpproxy: {job}, {time.monotonic() - begun:.0f} s")
 
     thread = threading.Thread(target=work, name="waiting", daemon=True)
     thread.start()
     try:
-        yield partial(reached.__setitem__, 0)
+        yield job.reach
     finally:
+        _job = None
         done.set()
         thread.join()
         with _lock:
             _clear()
-
-
-def _bar(part: float) -> str:
-    """`` [#####.....] 50 %``; nothing where nothing was said."""
-    if not part:
-        return ""
-    filled = min(int(part * BAR), BAR)
-    return f" [{'#' * filled}{'.' * (BAR - filled)}] {min(part, 1):.0%}".replace("%", " %")
 
 
 def _show(line: str) -> None:

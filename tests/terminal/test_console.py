@@ -85,6 +85,30 @@ def test_what_says_how_far_it_is_has_a_bar(monkeypatch: pytest.MonkeyPatch):
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
+def test_progress_in_percent_is_a_bar_that_gives_way(monkeypatch: pytest.MonkeyPatch):
+    terminal = at_terminal(monkeypatch)
+    tell("importing visits.csv (1 of 2, 90 MB): 25 %")
+    tell("view v: 100% built")
+    tell("ready")
+    bar = f"\r\x1b[Kdpproxy: importing visits.csv (1 of 2, 90 MB) [{'#' * 5}{'.' * 15}] 25 %"
+    assert terminal.getvalue() == f"{bar}\r\x1b[Kdpproxy: view v [{'#' * 20}] 100 %\r\x1b[Kdpproxy: ready\n"
+
+
+def test_progress_in_percent_is_what_is_waited_for(monkeypatch: pytest.MonkeyPatch):
+    terminal = at_terminal(monkeypatch)
+    monkeypatch.setattr("dpproxy.terminal.console.SOON", 0.01)
+    with waiting("at work"):
+        tell("view v: 50% built")
+        while f"dpproxy: view v [{'#' * 10}{'.' * 10}] 50 %, 0 s" not in terminal.getvalue():
+            time.sleep(0.01)
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_progress_is_a_line_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]):
+    tell("view v: 50% built")
+    assert capsys.readouterr().err == "dpproxy: view v: 50% built\n"
+
+
 def test_what_is_no_terminal_is_told_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
