@@ -100,8 +100,8 @@ def test_one_that_is_being_started_is_ended_too(file: Path):  # noqa: F811
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from dpproxy.backends.process.child import Keeper
-print(Keeper(Path(sys.argv[1]), 1, None, None).child().process.pid, flush=True)
+from dpproxy.backends.process.child import ChildKeeper
+print(ChildKeeper(Path(sys.argv[1]), 1, None, None).child().process.pid, flush=True)
 time.sleep(60)
 """
 
