@@ -20,12 +20,16 @@ from dpproxy.planner.reuse.rollup import could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
+from udfs.mechanisms.averaged import SCALE
 from udfs.privacy import Loss, Released
 
 MOST_NOISE = 10.0
 """A part may be derived from a stored release where that has at most this many times the noise of a new draw."""
 MOST_AVERAGED = 4
 """The most draws of the same figures that are averaged: the most accurate ones."""
+DECISIVE = 0.9
+"""From this weight on a draw of several figures is taken alone: the others would bring less than 5 %, and what is
+computed of several figures has a narrower interval by the law of one draw."""
 MOST_DESCRIPTORS = 4096
 """The most stored releases whose descriptors are held in memory."""
 MOST_QUESTIONS = 1024
@@ -332,14 +336,14 @@ def _sets(of: Descriptor) -> tuple[object, ...]:
 def _averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
     """The first answer, averaged with those of other draws of the same figures; as it is where none is of a sum."""
     first = answers[0]
-    draws = [
-        (a.summed, a.released.value, a.origins)
-        for a in answers[:MOST_AVERAGED]
-        if isinstance(a.summed, Summed)
-    ]
+    summing = [a for a in answers[:MOST_AVERAGED] if isinstance(a.summed, Summed)]
+    draws = [(a.summed, a.released.value, a.origins) for a in summing if isinstance(a.summed, Summed)]
     if not isinstance(first.summed, Summed) or len(draws) == 1:
         return first
     summed = replace(first.summed, also=tuple(of for of, _, _ in draws[1:]))
+    best = max(range(len(draws)), key=lambda n: summed.means[0].weights[n])
+    if len(summed.columns) > 1 and all(m.weights[best] > DECISIVE * SCALE for m in summed.means):
+        return replace(summing[best], cost=first.cost)
     table = payloads.averaged([table for _, table, _ in draws], summed.means)
     return PartAnswer(
         Released(table, first.released.loss), first.cost, summed, tuple(o for *_, of in draws for o in of)
