@@ -95,8 +95,8 @@ class Remote:
         self._since = 0
         """The epoch that began with the data at hand: no plan of an earlier one is run."""
         self._tables: Schema | None = None
-        self._enums: tuple[int, Enums] = -1, {}
         """What the plans are of, once other data was opened than at the start."""
+        self._enums = self._labels()
 
     @property
     def epoch(self) -> int:
@@ -114,10 +114,11 @@ class Remote:
         return self._text(query)
 
     def _text(self, query: nodes.Query) -> str:
-        epoch = self.epoch
-        if self._enums[0] != epoch:
-            self._enums = epoch, dict(self._ask("enums", ())[0])
-        return printing.text(as_texts(query, self._enums[1]))
+        return printing.text(as_texts(query, self._enums))
+
+    def _labels(self) -> Enums:
+        """The columns of enums. Read with the data, not with a statement, which has a limit and may be cancelled."""
+        return dict(self._ask("enums", ())[0])
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -240,7 +241,7 @@ class Remote:
         altered = True
         try:
             self._keeper.renew(opening, lambda: not self._running, PATIENCE)
-            now = self.schema().tables
+            now, self._enums = self.schema().tables, self._labels()
             altered = any(now.get(name) != columns for name, columns in before.tables.items())
         finally:
             self._tables = before
