@@ -69,14 +69,14 @@ def is_refused(source: Source, part: Part) -> bool:
 
 
 REFUSED = {
-    "sqlite": {"row_windows"},
+    "sqlite": {"row_windows", "zoned"},
     "sail": {"geometric_mean", "row_windows"},
     "spark": {"row_windows"},
     "postgresql": {"row_windows"},
     "postgresql+prepared": {"row_windows"},
 }
-"""All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit, and no
-server's window functions are printed for rows of people."""
+"""All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit, SQLite has no
+moments of a time zone, and no server's window functions are printed for rows of people."""
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e.small is not None], ids=lambda e: e.name)
