@@ -75,8 +75,8 @@ REFUSED = {
     "postgresql": {"row_windows"},
     "postgresql+prepared": {"row_windows"},
 }
-"""All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit, SQLite has no
-moments of a time zone, and no server's window functions are printed for rows of people."""
+"""All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit, SQLite
+has no moments with a time zone, and no server's window functions are printed over people's rows."""
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e.small is not None], ids=lambda e: e.name)
