@@ -73,6 +73,7 @@ FOLDERS = {
         "../dpproxy/analysis/*",
         "../dpproxy/accounting/*",
         "../dpproxy/anonymize/*",
+        "../dpproxy/planner/*",
     ),
 }
 """Pages about all pages of a folder."""

@@ -13,8 +13,8 @@ PAGE = pictures.OUT.parent / "measured.md"
 MOST_BYTES = 300_000
 
 
-SCREENS = sorted(pictures.OUT.glob("web_*.png"))
-"""Made by the tests of the page in a browser."""
+SCREENS = sorted([*pictures.OUT.glob("web_*.png"), *pictures.OUT.glob("superset_*.png")])
+"""Made by tests in a browser."""
 FIGURES = sorted(set(pictures.OUT.iterdir()) - set(SCREENS))
 
 
