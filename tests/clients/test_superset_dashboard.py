@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from tests.clients import tools
@@ -220,4 +221,6 @@ def test_it_is_opened_in_a_browser(user: tools.Browser, board: int):  # noqa: F8
         place = Path(shown or os.devnull).resolve() / "superset_cube.png"
         if shown:
             tab.screenshot(path=place)
+            with Image.open(place) as picture:
+                picture.convert("RGB").quantize(96).save(place, optimize=True)
         browser.close()
