@@ -255,7 +255,7 @@ def _on_sail(data: str, folder: Path) -> Source:
 
 ENGINES = (
     Engine("duckdb", _duckdb),
-    Engine("sqlite", _sqlite, _on_sqlite, fit=_without_unheld),
+    Engine("sqlite", _sqlite, _on_sqlite, fit=_without_unheld, share=0.75, floats=0.4),
     Engine("postgresql", _postgresql, _on_postgresql),
     Engine("postgresql+prepared", _postgresql_prepared, _on_prepared, prepared=True),
     Engine("spark", _spark, examples=25, share=0.6, floats=0.3),
