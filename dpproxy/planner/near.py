@@ -11,10 +11,15 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.planner.refusals import MOST_OF_A_HINT
-from dpproxy.values.errors import Refusal
+from dpproxy.values.errors import Cancelled, Refusal, TooComplex
+from dpproxy.values.work import OFTEN, limited, step
 
 TRIES = 10
 """How many statements are planned for one refusal."""
+MOST_WORK = 500_000
+"""Steps of planning all of them: a tenth of what one statement may take."""
+LONGEST = 1.0
+"""Seconds of planning all of them, where steps take longer than they should."""
 LARGEST = 400
 """Nodes of a statement beyond which none is looked for."""
 BY_DESIGN = frozenset(
@@ -47,18 +52,31 @@ def with_statement(refusal: Refusal, tree: exp.Expr, check: Callable[[str], obje
 def _first(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) -> str | None:
     if not isinstance(tree, exp.Query) or sum(1 for _ in tree.walk()) > LARGEST:
         return None
+    try:
+        with limited(MOST_WORK, LONGEST):
+            return next(_answered(tree, refusal, check), None)
+    except TooComplex:
+        return None
+
+
+def _answered(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) -> Iterator[str]:
+    """Candidates that are answered. Raises ``TooComplex`` where the search has taken too long, ``Cancelled``."""
     tried = {_text(tree)}
     for candidate in _candidates(tree, refusal.position):
         text = _text(candidate)
-        if text in tried or len(text) > MOST_OF_A_HINT or len(tried) > TRIES:
+        if text in tried or len(text) > MOST_OF_A_HINT:
             continue
+        if len(tried) > TRIES:
+            return
         tried.add(text)
+        step(OFTEN)  # asks whether to go on
         try:
             check(text)
+        except Cancelled:
+            raise
         except Refusal:
             continue
-        return text
-    return None
+        yield text
 
 
 def _text(tree: exp.Expr) -> str:

@@ -28,15 +28,29 @@ HINT: Final = (
 class _Work:
     ends: float
     is_cancelled: Callable[[], bool]
-    left: int = MOST
+    most: int
+    left: int
+    outer: "_Work | None"
+    """What it is a part of."""
     unseen: int = 0
     """Steps since it was last asked."""
+
+    def take(self, count: int) -> None:
+        """Count steps, here and in what it is a part of."""
+        self.left -= count
+        if self.outer is not None:
+            self.outer.take(count)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether its limit is passed, or that of what it is a part of."""
+        return self.left < 0 or (self.outer is not None and self.outer.is_spent)
 
     def check(self, at: int | None = None) -> None:
         """Raise what ends it."""
         if self.is_cancelled():
             raise Cancelled("canceling statement due to user request")
-        if self.left < 0:
+        if self.is_spent:
             raise TooComplex("planning the statement takes too much work", hint=HINT, position=at)
         if monotonic() > self.ends:
             raise TooComplex(
@@ -64,9 +78,14 @@ def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 @contextmanager
-def limited() -> Iterator[None]:
-    """Inside, in this thread, one statement is planned. Raises what ``step`` does, whoever went on after that."""
-    work = _Work(monotonic() + LONGEST, _CANCELLED.get())
+def limited(most: int = MOST, longest: float | None = None) -> Iterator[None]:
+    """Inside, in this thread, one statement is planned, or several are, each within a limit of its own as well.
+
+    Raises what ``step`` does, whoever went on after that.
+    """
+    outer, ends = _WORK.get(), monotonic() + (LONGEST if longest is None else longest)
+    ends = ends if outer is None else min(ends, outer.ends)
+    work = _Work(ends, _CANCELLED.get(), most, most, outer)
     token = _WORK.set(work)
     try:
         yield
@@ -83,7 +102,7 @@ def begin() -> None:
     """Another plan of the same statement begins: its steps are counted anew."""
     work = _WORK.get()
     if work is not None:
-        work.left = MOST
+        work.left = work.most
 
 
 def step(count: int = 1, at: int | None = None) -> None:
@@ -91,7 +110,7 @@ def step(count: int = 1, at: int | None = None) -> None:
     work = _WORK.get()
     if work is None:
         return
-    work.left -= count
+    work.take(count)
     work.unseen += count
     if work.unseen >= OFTEN:
         work.check(at)

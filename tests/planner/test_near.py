@@ -1,8 +1,9 @@
 import pytest
 
 from dpproxy.planner.accept import parse
-from dpproxy.planner.near import LARGEST, with_statement
-from dpproxy.values.errors import Refusal, Unsupported
+from dpproxy.planner.near import LARGEST, MOST_WORK, NONE_NEAR, with_statement
+from dpproxy.values.errors import Cancelled, Refusal, Unsupported
+from dpproxy.values.work import OFTEN, limited, step
 from tests.golden.world import World, build, plan_any
 
 
@@ -59,6 +60,27 @@ def test_what_no_statement_is_near_says_so(world: World):
 
 def test_a_hint_that_is_a_statement_stays_alone(world: World):
     assert hint(world, "SELECT id FROM people") == "SELECT count(*) FROM people;"
+
+
+def test_all_that_is_tried_has_one_limit_of_work():
+    def check(text: str) -> None:
+        with limited():
+            tried.append(text)
+            step(MOST_WORK // 2 + OFTEN)
+            raise Unsupported("no")
+
+    tried: list[str] = []
+    refused = Unsupported("x")
+    with_statement(refused, parse("SELECT a, b, c, d FROM t, u WHERE e"), check)
+    assert (len(tried), refused.hint) == (2, NONE_NEAR)
+
+
+def test_a_cancel_ends_the_search():
+    def check(_: str) -> None:
+        raise Cancelled("x")
+
+    with pytest.raises(Cancelled):
+        with_statement(Unsupported("x"), parse("SELECT a FROM t"), check)
 
 
 def test_long_statements_are_not_tried():

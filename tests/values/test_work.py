@@ -36,6 +36,20 @@ def test_another_plan_of_the_statement_is_counted_anew():
     begin()
 
 
+def test_several_plans_share_a_limit():
+    def planned(most: int, longest: float) -> None:
+        with limited(most, longest), limited():
+            step(2 * OFTEN)
+            begin()  # counts its own steps anew, and no others
+            step(2 * OFTEN)
+
+    planned(4 * OFTEN, 10.0)
+    with pytest.raises(TooComplex, match="work"):
+        planned(3 * OFTEN, 10.0)
+    with pytest.raises(TooComplex, match="longer"):
+        planned(4 * OFTEN, -1.0)
+
+
 def test_a_cancel_is_seen_soon():
     def planned(cancelled: threading.Event) -> None:
         with cancelled_by(cancelled.is_set), limited():
