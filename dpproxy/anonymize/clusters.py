@@ -118,7 +118,7 @@ def with_quotas(
     by_kind = np.argsort(emphasis, kind="stable")
     limits = np.cumsum(np.bincount(emphasis, minlength=quotas.shape[1]))
     most = quotas.max(axis=0)
-    plan = grow.GrowthPlan(
+    plan = grow.Plan(
         quotas=quotas,
         offsets=np.cumsum(most) - most,
         by_kind=by_kind,

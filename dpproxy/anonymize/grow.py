@@ -1,7 +1,9 @@
 """The compiled loop of microaggregation: seeds far from the centroid and from each other, each with its nearest rows.
 
-The rows without a cluster are packed at the front of every array of ``UnclusteredRows``. Choices depend on distances
-and, where those are equal, on the least row number: the outcome is the same on every machine and run.
+The rows without a cluster are packed at the front of every array of ``Rows``. Choices depend on distances and, where
+those are equal, on the least row number: the outcome is the same on every machine and run.
+
+Compiled code is cached on disk with the names of these classes, and is read by later versions: the names stay.
 """
 
 from typing import NamedTuple
@@ -29,7 +31,7 @@ class Metric(NamedTuple):
     units: Floats
 
 
-class UnclusteredRows(NamedTuple):
+class Rows(NamedTuple):
     """The rows without a cluster.
 
     Attributes:
@@ -68,7 +70,7 @@ class Middle(NamedTuple):
     code: Integers
 
 
-class GrowthPlan(NamedTuple):
+class Plan(NamedTuple):
     """The clusters to form, and working memory for the rows of the current one.
 
     Attributes:
@@ -78,7 +80,7 @@ class GrowthPlan(NamedTuple):
         cursors: shape (buckets,): where the next cluster for a seed of this bucket is in ``by_kind``.
         limits: shape (buckets,): where each bucket's clusters end in ``by_kind`` (exclusive).
         found: shape (buckets,): how many rows of each bucket are chosen for the current cluster.
-        chosen: shape (sum of the largest quota of each bucket,): positions of the chosen rows in ``UnclusteredRows``.
+        chosen: shape (sum of the largest quota of each bucket,): positions of the chosen rows in ``Rows``.
     """
 
     quotas: Integers
@@ -91,7 +93,7 @@ class GrowthPlan(NamedTuple):
 
 
 @compiled
-def add_categories(rows: UnclusteredRows, metric: Metric, middle: Middle, begin: int, end: int) -> None:
+def add_categories(rows: Rows, metric: Metric, middle: Middle, begin: int, end: int) -> None:
     """Add the squared distances in nominal attributes and taxonomies, for the rows from ``begin`` to ``end``."""
     for column in range(len(metric.sizes)):
         codes, reference, start = rows.codes[column], middle.code[column], metric.starts[column]
@@ -106,7 +108,7 @@ def add_categories(rows: UnclusteredRows, metric: Metric, middle: Middle, begin:
 
 
 @compiled
-def measure(rows: UnclusteredRows, metric: Metric, middle: Middle, count: int) -> None:
+def measure(rows: Rows, metric: Metric, middle: Middle, count: int) -> None:
     """Fill ``rows.distances`` with the squared distances of the first ``count`` rows to the reference."""
     distances = rows.distances
     for begin in range(0, count, BLOCK):
@@ -131,7 +133,7 @@ def to_the_middle(metric: Metric, middle: Middle, count: int) -> None:
 
 
 @compiled
-def to_row(rows: UnclusteredRows, middle: Middle, position: int) -> None:
+def to_row(rows: Rows, middle: Middle, position: int) -> None:
     """Make the row at ``position`` the reference."""
     for column in range(len(middle.point)):
         middle.point[column] = rows.points[column, position]
@@ -140,7 +142,7 @@ def to_row(rows: UnclusteredRows, middle: Middle, position: int) -> None:
 
 
 @compiled
-def farthest(rows: UnclusteredRows, count: int) -> int:
+def farthest(rows: Rows, count: int) -> int:
     """The position of the row farthest from the reference; of equals, that with the least row number."""
     best = 0
     for i in range(1, count):
@@ -152,14 +154,14 @@ def farthest(rows: UnclusteredRows, count: int) -> int:
 
 
 @compiled
-def is_farther(rows: UnclusteredRows, a: int, b: int) -> bool:
+def is_farther(rows: Rows, a: int, b: int) -> bool:
     """Whether the row at ``a`` comes after that at ``b`` in the order by distance, then row number."""
     apart = rows.distances[a] - rows.distances[b]
     return bool(apart > 0 or (apart == 0 and rows.names[a] > rows.names[b]))
 
 
 @compiled
-def sink(rows: UnclusteredRows, heap: Integers, at: int, length: int) -> None:
+def sink(rows: Rows, heap: Integers, at: int, length: int) -> None:
     """Sift the element at ``at`` down, in a heap of positions with the farthest row on top."""
     position = heap[at]
     while True:
@@ -176,7 +178,7 @@ def sink(rows: UnclusteredRows, heap: Integers, at: int, length: int) -> None:
 
 
 @compiled
-def choose(rows: UnclusteredRows, plan: GrowthPlan, cluster: int, count: int) -> None:
+def choose(rows: Rows, plan: Plan, cluster: int, count: int) -> None:
     """Write the positions of the rows nearest to the reference into ``chosen``: the cluster's quota of each bucket.
 
     One pass with a heap for each bucket, whose top is the farthest row chosen so far.
@@ -201,7 +203,7 @@ def choose(rows: UnclusteredRows, plan: GrowthPlan, cluster: int, count: int) ->
 
 
 @compiled
-def leave_middle(rows: UnclusteredRows, metric: Metric, middle: Middle, position: int) -> None:
+def leave_middle(rows: Rows, metric: Metric, middle: Middle, position: int) -> None:
     """Subtract the row at ``position`` from the exact sums."""
     for column in range(len(middle.sums)):
         middle.sums[column] -= rows.steps[column, position]
@@ -216,7 +218,7 @@ def leave_middle(rows: UnclusteredRows, metric: Metric, middle: Middle, position
 
 
 @compiled
-def move(rows: UnclusteredRows, source: int, target: int) -> None:
+def move(rows: Rows, source: int, target: int) -> None:
     """Copy the row at position ``source`` to position ``target``, to fill the gap of a row that left."""
     for column in range(rows.points.shape[0]):
         rows.points[column, target] = rows.points[column, source]
@@ -229,7 +231,7 @@ def move(rows: UnclusteredRows, source: int, target: int) -> None:
 
 
 @compiled
-def next_cluster(plan: GrowthPlan, kind: int) -> int:
+def next_cluster(plan: Plan, kind: int) -> int:
     """The next cluster for a seed of bucket ``kind``; if there is none, of the first later bucket that has one."""
     while plan.cursors[kind] == plan.limits[kind]:
         kind = (kind + 1) % len(plan.cursors)
@@ -239,13 +241,7 @@ def next_cluster(plan: GrowthPlan, kind: int) -> int:
 
 @compiled
 def one_cluster(
-    rows: UnclusteredRows,
-    metric: Metric,
-    middle: Middle,
-    plan: GrowthPlan,
-    labels: Integers,
-    number: int,
-    count: int,
+    rows: Rows, metric: Metric, middle: Middle, plan: Plan, labels: Integers, number: int, count: int
 ) -> int:
     """Form the cluster that is ``number``-th in time around a seed; return how many rows remain without a cluster.
 
@@ -277,13 +273,7 @@ def one_cluster(
 
 @compiled
 def some_clusters(
-    rows: UnclusteredRows,
-    metric: Metric,
-    middle: Middle,
-    plan: GrowthPlan,
-    labels: Integers,
-    begin: int,
-    end: int,
+    rows: Rows, metric: Metric, middle: Middle, plan: Plan, labels: Integers, begin: int, end: int
 ) -> None:
     """Form clusters number ``begin`` (even: its seed needs no earlier one) to ``end`` (exclusive), into ``labels``."""
     count = 0
@@ -298,9 +288,9 @@ def metric_of(space: Space) -> Metric:
     return Metric(space.weights, space.sizes, space.starts, space.tables, space.units)
 
 
-def rows_of(space: Space, buckets: Integers | None = None) -> UnclusteredRows:
+def rows_of(space: Space, buckets: Integers | None = None) -> Rows:
     """All rows of ``space``; one bucket holds them all unless ``buckets``, shape (rows,), says otherwise."""
-    return UnclusteredRows(
+    return Rows(
         points=space.steps * space.weights[:, None],
         steps=space.steps.copy(),
         codes=space.codes.copy(),
