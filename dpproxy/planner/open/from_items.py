@@ -264,7 +264,7 @@ def _pins(node: exp.Expr, both: OpenRows, source: SizedSource) -> Iterator[Pin]:
     node = node.unnest()
     if type(node) is not exp.EQ:
         return
-    columns = {id(n): both.find(n) for n in node.find_all(exp.Column)}
+    columns = {id(n): both.find(n) for n in own_nodes(node) if type(n) is exp.Column}
     if None in columns.values() or not any(c is own for c in columns.values() for own in source.columns):
         return
     for side, other in ((node.this, node.expression), (node.expression, node.this)):

@@ -28,6 +28,7 @@ from dpproxy.planner.open.subqueries import Subqueries
 from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
+from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env, FromEntry
 from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
@@ -207,8 +208,8 @@ def _parts(clause: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
 
 
 def _noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
-    """The errors of the columns of released values in an expression."""
-    found = [rows.find(n) for n in node.find_all(exp.Column)]
+    """The errors of the columns of released values in an expression; a subquery has columns of its own."""
+    found = [rows.find(n) for n in own_nodes(node) if type(n) is exp.Column]
     return [c.accuracy for c in found if c is not None and c.accuracy is not None]
 
 
@@ -235,15 +236,17 @@ def _column(
                 accuracy=accuracy,
                 copies=most,
             )
-    accuracy = _accuracy(node, rows, chosen=chosen)
+    accuracy = _accuracy(node, value, rows, chosen=chosen)
     return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most)
 
 
-def _accuracy(node: exp.Expr, rows: OpenRows, *, chosen: bool) -> Accuracy | None:
+def _accuracy(node: exp.Expr, value: Typed, rows: OpenRows, *, chosen: bool) -> Accuracy | None:
     """The least, the largest and the mean of values are as far off as the farthest of them; else nothing is proved.
 
-    Nor is it where noise chose the rows: without it the least of others might be meant.
+    Nor is it where noise chose the rows: without it the least of others might be meant; nor of a subquery's value.
     """
+    if value.sql.has(nodes.Release):
+        return Accuracy(words=UNKNOWN_ERROR)
     noisy = _noisy(node, rows)
     if not noisy:
         return None

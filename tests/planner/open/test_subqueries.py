@@ -36,6 +36,9 @@ def test_over_public_tables(world: World, sql: str, rows: list[tuple[object, ...
         ("WITH t AS (SELECT age, count(*) n FROM people GROUP BY age) SELECT n FROM t WHERE n > (SELECT max(n) FROM t)",
          1),
         ("SELECT (SELECT count(*) FROM people), (SELECT avg(age) FROM people)", 2),
+        ("WITH t AS (SELECT age, count(*) n FROM people GROUP BY 1) SELECT x.n - (SELECT max(n) FROM t) FROM t x, t y",
+         1),
+        ("WITH t AS (SELECT count(*) n FROM people) SELECT 1 FROM t x JOIN t y ON x.n = (SELECT max(n) FROM t)", 1),
     ],
 )  # fmt: skip
 def test_over_released_values(world: World, sql: str, parts: int):
@@ -67,3 +70,14 @@ def test_a_single_value_has_the_name_of_its_column(world: World):
 def test_refused(world: World, sql: str, error: type[Refusal]):
     with pytest.raises(error):
         plan_any(world, sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT city, (SELECT max(n) FROM t) FROM cities", "SELECT x.n - (SELECT max(n) FROM t) FROM t x, t y"],
+)
+def test_the_error_of_a_released_value_in_a_subquery_is_not_none(world: World, sql: str):
+    plan = plan_of(world, "WITH t AS (SELECT age, count(*) AS n FROM people GROUP BY age) " + sql)
+    accuracy = plan.outputs[-1].accuracy
+    assert accuracy is not None
+    assert accuracy.half is None
