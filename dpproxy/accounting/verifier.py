@@ -167,7 +167,6 @@ def _do_piece(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
 
 def _do_checkpoint(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
     """Verify, all of it where it says so, move the mark up to there, then write a checkpoint."""
-    os.nice(NICE)
     mark = None if order["mark"] is None else Mark(Path(order["mark"]), seals)
     checkpoints = Checkpoints(Path(order["checkpoint"]), seals)
     found = verify(store, seals, mark, None if order["whole"] else checkpoints.read())
@@ -183,6 +182,8 @@ _TASKS: Final = {"piece": _do_piece, "checkpoint": _do_checkpoint}
 def _main() -> None:
     order = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    if order["task"] == "checkpoint":
+        os.nice(NICE)
     outcome = execute(order, store_at(tuple(order["store"])))
     sys.stdout.write(json.dumps(outcome) + "\n")
     sys.stdout.flush()
