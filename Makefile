@@ -33,7 +33,7 @@ test-all: test     ## and all others: what takes long, what samples, more genera
 	$(BIN)/pytest -q $(TOGETHER) --hypothesis-profile whole -m '(whole or statistical or hypothesis) and not clients and not alone'
 	$(BIN)/pytest -q -m 'alone and not clients'
 
-generated: env     ## what is tested with generated examples, 300 of each
+generated: env     ## what is tested with generated examples, 300 of each, others every time
 	$(BIN)/pytest -q $(TOGETHER) --hypothesis-profile long -m 'hypothesis and not clients and not alone'
 
 check: env         ## format, lint, types, import contracts, docs

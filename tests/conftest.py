@@ -13,9 +13,10 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     print_blob=True,
+    derandomize=True,  # what fails was broken by the change at hand; ``long`` looks for what nobody has found
 )
 settings.register_profile("whole", settings.get_profile("short"), max_examples=100)
-settings.register_profile("long", settings.get_profile("short"), max_examples=300)
+settings.register_profile("long", settings.get_profile("short"), max_examples=300, derandomize=False)
 settings.load_profile("short")
 
 ROOT = Path(__file__).parent
