@@ -10,6 +10,7 @@ from typing import Final
 
 from dpproxy.accounting import book
 from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.checkpoint import beginning
 from dpproxy.accounting.store import Store
 
 _OF: Final = "WHERE e.sequence IN (SELECT sequence FROM debit WHERE origin = ?)"
@@ -62,7 +63,9 @@ class Authentic:
             raise Mismatch("a debit belongs to no entry", origin)
 
     def _before(self, connection: book.StoreConnection, sequence: int) -> bytes | None:
-        if sequence > 1:
-            return book.read_mac(connection, sequence - 1)
+        found = book.read_mac(connection, sequence - 1)
+        if found is not None:
+            return found
         head = book.read_head(connection, self._seals)
-        return self._seals.genesis(head.ledger, head.format).mac
+        begin = beginning(self._store, connection, self._seals, head).place
+        return begin.mac if begin.sequence == sequence - 1 else None

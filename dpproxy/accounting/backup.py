@@ -1,6 +1,7 @@
 """A copy of a ledger in a file, made while others write to it."""
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,10 +13,16 @@ from dpproxy.system import disk
 from dpproxy.values.errors import StartupError
 
 
-def write(store: SQLite, seals: Seals, target: Path, reach: Reach = unheard) -> Head:
+def write(
+    store: SQLite,
+    seals: Seals,
+    target: Path,
+    reach: Reach = unheard,
+    edit: Callable[[sqlite3.Connection], None] = lambda _: None,
+) -> Head:
     """Copy the ledger as it is at one moment into the single file ``target``, which appears once it is verified.
 
-    ``reach`` is told which part of it is verified.
+    ``reach`` is told which part of it is verified; ``edit`` may change the copy before.
 
     Errors: StartupError if ``target`` exists or the copy does not verify; ``faults()``.
     """
@@ -31,6 +38,7 @@ def write(store: SQLite, seals: Seals, target: Path, reach: Reach = unheard) -> 
         ):
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # else a -wal file lies beside it
+            edit(copy)
         head = verify(SQLite(draft), seals, None, walking=alone(seals, reach)).head
         disk.sync(draft)
         draft.rename(target)

@@ -13,10 +13,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.canonical import digest, encode
-from dpproxy.accounting.chain import Head, Seals
+from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import Mark
 from dpproxy.accounting.model import AccountKind, Cost, Key
+from dpproxy.accounting.store import Store
 from dpproxy.accounting.walk import ChainPlace, Sums
 from dpproxy.system import disk
 
@@ -29,11 +31,26 @@ _FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What was verified: the chain of a ledger up to a place, and the sums of its debits but those of sessions."""
+    """What was verified: the chain of a ledger up to a place, and the sums of its debits."""
 
     ledger: bytes
     place: ChainPlace
     sums: Sums
+
+    def packed(self) -> bytes:
+        """As bytes, which are then sealed."""
+        rows = [(*key, cost.nano, str(cost.delta), str(cost.rho)) for key, cost in self.sums.items()]
+        place = self.place
+        fields = (_FORMAT, self.ledger.hex(), place.sequence, place.mac.hex(), place.at, rows)
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+    @classmethod
+    def unpacked(cls, body: bytes) -> "Checkpoint | None":
+        """What ``packed`` gave; None where it is of another version. Errors: ValueError."""
+        version, of, sequence, mac, at, rows = json.loads(body)
+        if version != _FORMAT:
+            return None
+        return cls(bytes.fromhex(of), ChainPlace(sequence, bytes.fromhex(mac), at), dict(map(_sum, rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +71,15 @@ class Checkpoints:
         """The last checkpoint; None where none can be read that this key sealed."""
         try:
             seal, body = self.path.read_bytes().split(b"\n", 1)
-            if not hmac.compare_digest(seal, self._seal(body)):
-                return None
-            version, of, sequence, mac, at, rows = json.loads(body)
+            is_ours = hmac.compare_digest(seal, self._seal(body))
+            return Checkpoint.unpacked(body) if is_ours else None
         except (OSError, ValueError):
             return None
-        if version != _FORMAT:
-            return None
-        return Checkpoint(
-            bytes.fromhex(of), ChainPlace(sequence, bytes.fromhex(mac), at), dict(map(_sum, rows))
-        )
 
     def write(self, head: Head, sums: Mapping[Key, Cost]) -> None:
         """Replace it. Errors: OSError; the one before is then still there."""
-        rows = [
-            (*key, cost.nano, str(cost.delta), str(cost.rho))
-            for key, cost in sums.items()
-            if key[0] != AccountKind.SESSION.column
-        ]
-        fields = (_FORMAT, head.ledger.hex(), head.sequence, head.mac.hex(), head.at, rows)
-        body = json.dumps(fields, separators=(",", ":")).encode()
+        lasting = {key: cost for key, cost in sums.items() if key[0] != AccountKind.SESSION.column}
+        body = Checkpoint(head.ledger, ChainPlace(head.sequence, head.mac, head.at), lasting).packed()
         disk.replace(self.path, self._seal(body) + b"\n" + body)
 
     def forget(self) -> None:
@@ -82,6 +88,23 @@ class Checkpoints:
 
     def _seal(self, body: bytes) -> bytes:
         return self.seals.mac(encode("checkpoint", digest(body))).hex().encode()
+
+
+def beginning(store: Store, connection: StoreConnection, seals: Seals, head: Head) -> Checkpoint:
+    """Where a ledger's entries begin, and what was paid before: see `archive`. Errors: Mismatch, ValueError."""
+    record = store.archived(connection)
+    if record is None:
+        return Checkpoint(head.ledger, ChainPlace(0, seals.genesis(head.ledger, head.format).mac, 0), {})
+    body, seal = record
+    found = Checkpoint.unpacked(body) if hmac.compare_digest(archive_seal(seals, body), seal) else None
+    if found is None or found.ledger != head.ledger:
+        raise Mismatch("the record of what was archived is not sealed by this key")
+    return found
+
+
+def archive_seal(seals: Seals, body: bytes) -> bytes:
+    """Of the record of what was archived; a checkpoint's is another, so that neither stands for the other."""
+    return seals.mac(encode("archived", digest(body)))
 
 
 def _sum(row: tuple[str, str, str, str, int, int, str, str]) -> tuple[Key, Cost]:

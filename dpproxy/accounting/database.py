@@ -8,6 +8,7 @@ from typing import TypeVar
 from dpproxy.accounting import book
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.checkpoint import beginning
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.store import Store, faults
 from dpproxy.accounting.totals import TotalsCache
@@ -136,6 +137,9 @@ class LedgerDatabase:
         if head != self.head:
             known = self.head
             reached = book.read_mac(connection, known.sequence) if known.sequence else known.mac
+            if reached is None:  # it may have been archived meanwhile, as the seal of the record says
+                begin = beginning(self._store, connection, self._seals, head)
+                reached = known.mac if begin.place.sequence >= known.sequence else None
             if (head.ledger, reached) != (known.ledger, known.mac) or head.sequence < known.sequence:
                 raise Mismatch("it is not the ledger that was opened")
         return head

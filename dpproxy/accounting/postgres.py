@@ -132,6 +132,9 @@ class PostgresStore:
         if set(connection.execute(_DESCRIBE)) != EXPECTED:
             raise Mismatch("its tables are not those of a ledger")
 
+    def archived(self, connection: book.StoreConnection) -> None:
+        """None: only files are archived."""
+
     def check_pages(self, connection: book.StoreConnection) -> None:
         """Nothing to do: damaged pages show when they are read."""
 

@@ -75,6 +75,13 @@ TABLES = {
 ) STRICT""",
 }
 
+ARCHIVED = """CREATE TABLE archived (
+    only  INTEGER PRIMARY KEY CHECK (only = 1),
+    body  BLOB NOT NULL,
+    seal  BLOB NOT NULL
+) STRICT"""
+"""One row: where a ledger begins that has been archived up to there; others have no such table. See ``archive``."""
+
 GUARDS = {
     "release_by_key": "CREATE INDEX release_by_key ON release (key, nano)",
     **{
@@ -94,7 +101,7 @@ def describe(connection: book.StoreConnection) -> set[tuple[str, str, str]]:
 
 
 def expected() -> set[tuple[str, str, str]]:
-    """What ``describe`` gives for a ledger nobody has altered."""
+    """What ``describe`` gives for a ledger nobody has altered, and nothing of which was archived."""
     connection = sqlite3.connect(":memory:")
     try:
         for statement in DDL:

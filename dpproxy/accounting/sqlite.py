@@ -92,8 +92,15 @@ class SQLite:
 
     def check(self, connection: book.StoreConnection) -> None:
         """Compare every table, index and trigger with those of a new ledger."""
-        if schema.describe(connection) != schema.expected():
+        if schema.describe(connection) - {_ARCHIVED} != schema.expected():
             raise Mismatch("its tables are not those of a ledger")
+
+    def archived(self, connection: book.StoreConnection) -> tuple[bytes, bytes] | None:
+        """The row of ``archived``."""
+        if _ARCHIVED not in schema.describe(connection):
+            return None
+        row: tuple[bytes, bytes] = connection.execute("SELECT body, seal FROM archived").fetchone()
+        return row
 
     def check_pages(self, connection: book.StoreConnection) -> None:
         """Check every page of the file."""
@@ -123,6 +130,7 @@ class SQLite:
         return stat.st_dev, stat.st_ino
 
 
+_ARCHIVED = "table", "archived", schema.ARCHIVED
 _COPY = (
     "its directory cannot be written, as SQLite needs it: copy {name}, with {name}-wal where there is one, to a "
     "directory that can, and verify it there by --file, or run this as its owner"

@@ -67,6 +67,9 @@ class Store(Protocol):
     def check(self, connection: StoreConnection) -> None:
         """Raise ``Mismatch`` where its tables are not those of a ledger."""
 
+    def archived(self, connection: StoreConnection) -> tuple[bytes, bytes] | None:
+        """The record of what was archived, and its seal; None where nothing was. See ``archive``."""
+
     def check_pages(self, connection: StoreConnection) -> None:
         """Raise ``Mismatch`` where the database is damaged; takes as long as reading all of it."""
 

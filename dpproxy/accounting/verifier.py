@@ -44,8 +44,10 @@ def parallel(store: Store, seals: Seals, reach: Reach = unheard) -> Walking:
     """
 
     def walking(connection: book.StoreConnection, begin: ChainPlace, until: int) -> Segment:
-        count = min(len(os.sched_getaffinity(0)), until // LEAST) if until > SMALL else 1
-        ends = [until * number // count for number in range(1, count + 1)]
+        first = begin.sequence
+        length = until - first
+        count = min(len(os.sched_getaffinity(0)), length // LEAST) if length > SMALL else 1
+        ends = [first + length * number // count for number in range(1, count + 1)]
         places = [_place(connection, end) for end in ends[:-1]]
         with ExitStack() as stack:
             others = [

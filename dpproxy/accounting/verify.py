@@ -12,7 +12,7 @@ from typing import Final
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.checkpoint import Checkpoint
+from dpproxy.accounting.checkpoint import Checkpoint, beginning
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.model import AccountKind, Cost, Key
 from dpproxy.accounting.store import Store
@@ -72,7 +72,8 @@ def verify(
                 found = _since(connection, seals, head, since)
             else:
                 store.check_pages(connection)
-                found = _whole(connection, seals, head, walking or alone(seals))
+                begin = beginning(store, connection, seals, head)
+                found = _whole(connection, head, begin, walking or alone(seals))
         except ValueError as error:
             raise Mismatch("a row holds what no ledger writes") from error
         if marked is not None:
@@ -124,10 +125,11 @@ def alone(seals: Seals, reach: Reach = unheard) -> Walking:
     return walking
 
 
-def _whole(connection: book.StoreConnection, seals: Seals, head: Head, walking: Walking) -> Verification:
-    begin = ChainPlace(0, seals.genesis(head.ledger, head.format).mac, 0)
-    walked = walking(connection, begin, head.sequence)
+def _whole(connection: book.StoreConnection, head: Head, begin: Checkpoint, walking: Walking) -> Verification:
+    walked = walking(connection, begin.place, head.sequence)
     _check_end(connection, head, walked, _FIRST, walked.debits)
+    for key, cost in begin.sums.items():
+        walked.add(key, cost)
     if not _are(_stored(connection, _TOTALS), walked.sums):
         raise Mismatch(_UNEQUAL)
     return Verification(head, 0, walked.sums)

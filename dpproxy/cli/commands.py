@@ -294,6 +294,22 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "cli.ledger:back_up",
     ),
     Command(
+        "ledger archive",
+        "move old entries to a new file; sums, chain and what can be asked again stay",
+        "dpproxy ledger archive /backup/ledger-to-2026.sqlite --before 2026-01-01 --config dpproxy.toml",
+        (
+            (("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}),
+            (
+                ("--before",),
+                {"metavar": "DATE", "required": True, "help": "entries of before this day (UTC) leave"},
+            ),
+            CONFIG,
+            DATABASE,
+            JSON,
+        ),
+        "cli.ledger:archive",
+    ),
+    Command(
         "ledger mark",
         "make the high-water mark anew at what the ledger holds; spending beyond that is forgotten for good",
         "dpproxy ledger mark --config dpproxy.toml",

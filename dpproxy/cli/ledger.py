@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from dpproxy.accounting import archive as archiving
 from dpproxy.accounting import backup, book, files
 from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.checkpoint import beginning
 from dpproxy.accounting.ledger import verified
 from dpproxy.accounting.mark import Mark
 from dpproxy.accounting.model import Account, LedgerEntry, Posting, format_epsilon
@@ -205,6 +207,40 @@ def back_up(arguments: Arguments) -> int:
         f"{quantity(head.sequence, 'entry', 'entries')}, all verified; {read_with}",
         str(arguments.file),
         head,
+    )
+    return 0
+
+
+def archive(arguments: Arguments) -> int:
+    """``dpproxy ledger archive``."""
+    try:
+        before = datetime.fromisoformat(arguments.before).replace(tzinfo=UTC)
+    except ValueError:
+        raise StartupError(f"--before {arguments.before}: expected a day such as 2026-01-31") from None
+    with (
+        waiting("verifying") as reach,
+        _ledger(load_config(arguments.config).of(arguments.database)) as place,
+    ):
+        if not isinstance(place.store, SQLite):
+            raise StartupError("a ledger in PostgreSQL is not archived: it keeps all of its entries")
+        head = verified(place.store, place.seals, place.mark, reach=reach).head
+        if place.mark is not None:
+            place.mark.advance(head)
+        last = archiving.last_before(place.store, int(before.timestamp()) * 1_000_000)
+        with closing(place.store.connect(writing=False)) as connection:
+            begin = beginning(place.store, connection, place.seals, head).place.sequence
+        if last <= begin:
+            raise StartupError(
+                "no entry may leave: those of the newest data version stay, and none is older than that day"
+            )
+        with _other(arguments.file):
+            end = archiving.write(place.store, place.seals, arguments.file, last)
+    _report(
+        arguments,
+        f"{quantity(end.sequence - begin, 'entry', 'entries')} left the ledger, all verified; "
+        f"{head.sequence - end.sequence} stay",
+        str(arguments.file),
+        end,
     )
     return 0
 

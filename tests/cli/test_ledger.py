@@ -5,6 +5,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -68,6 +69,30 @@ def test_verify_says_how_far_and_what_it_cannot_see(
     file.write_text(CONFIG.format(more=""))
     _, out, _ = run(capsys, file, "verify")
     assert out.endswith("a rollback is not detected, for state.high_water is not configured\n")
+
+
+def test_archive_moves_what_no_answer_rests_on(
+    file: Path,
+    ledger: Path,
+    make: Make,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+):
+    target = file.parent / "old.sqlite"
+    status, _, told = run(capsys, file, "archive", target, "--before", "2099-01-01")
+    assert status == 2
+    assert "no entry may leave" in told
+    with Ledger.open(ledger, high_water=file.parent / "mark") as opened:
+        opened.reserve(replace(make(question="new", budget=2 * 10**9), data_version=2))
+    assert run(capsys, file, "archive", target, "--before", "soon")[0] == 2
+    assert run(capsys, file, "archive", target, "--before", "2001-01-01")[0] == 2
+    assert run(capsys, file, "archive", target, "--before", "2099-01-01") == (
+        0,
+        f"dpproxy: {target}: 3 entries left the ledger, all verified; 1 stay\n",
+        "",
+    )
+    assert "4 entries, all verified; nothing was rolled back" in run(capsys, file, "verify")[1]
+    assert "the ledger holds 4" in run(capsys, file, "verify", "--file", target)[1]
+    assert [e["sequence"] for e in json.loads(run(capsys, file, "export", "--json")[1])] == [4]
 
 
 def test_a_rollback_is_told_and_accepted_only_deliberately(

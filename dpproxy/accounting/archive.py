@@ -1,0 +1,118 @@
+"""Moves old entries to a ledger file of their own; the chain goes on from where that ends, and so do the sums.
+
+What may still be asked for stays: the charges of the newest data version, whose stored answers are given again. The
+record of what was archived is a `Checkpoint` in the ledger itself, with a seal of its own kind.
+"""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from dpproxy.accounting import backup, book, schema
+from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.checkpoint import Checkpoint, archive_seal, beginning
+from dpproxy.accounting.model import Cost
+from dpproxy.accounting.sqlite import SQLite
+from dpproxy.accounting.walk import walk
+from dpproxy.values.errors import StartupError
+
+PORTION: Final = 5_000
+"""Entries that leave in one transaction: charges wait for no more."""
+_NOTHING: Final = Cost()
+_FIRST_OF_NEWEST: Final = (
+    "SELECT min(sequence) FROM entry WHERE at >= ? OR data_version = (SELECT max(data_version) FROM entry)"
+)
+_LEAVE: Final = (
+    "DELETE FROM debit WHERE origin IN (SELECT origin FROM entry WHERE sequence <= ?1) AND sequence <= ?1",
+    "DELETE FROM release WHERE origin <= ?1",
+    "DELETE FROM entry WHERE sequence <= ?1",
+)
+_LATER: Final = (
+    "DELETE FROM debit WHERE sequence > ?",
+    "DELETE FROM release WHERE origin > ?",
+    "DELETE FROM entry WHERE sequence > ?",
+)
+_RECORD: Final = (
+    "INSERT INTO archived (only, body, seal) VALUES (1, ?, ?) "
+    "ON CONFLICT (only) DO UPDATE SET body = excluded.body, seal = excluded.seal"
+)
+
+
+def last_before(store: SQLite, before: int) -> int:
+    """The number of the last entry that may leave; 0 where none may. ``before`` in microseconds since 1970."""
+    with closing(store.connect(writing=False)) as connection:
+        first = connection.execute(_FIRST_OF_NEWEST, (before,)).fetchone()[0]
+    return 0 if first is None else first - 1
+
+
+def write(store: SQLite, seals: Seals, target: Path, last: int) -> Head:
+    """Move the entries up to ``last`` to the file ``target``, which appears once it is verified; they leave then.
+
+    Where this is interrupted, what has not left stays.
+
+    Errors: StartupError if ``target`` exists, or one of both does not verify; ``faults()``.
+    """
+    head = backup.write(store, seals, target, edit=lambda copy: _cut(store, copy, seals, last))
+    try:
+        with closing(store.connect(writing=True)) as connection:
+            while _leave(store, connection, seals, head):
+                store.checkpoint(connection)
+    except Mismatch as error:
+        raise StartupError(f"ledger {store.name} does not verify ({error})") from error
+    return head
+
+
+def _cut(store: SQLite, copy: sqlite3.Connection, seals: Seals, last: int) -> None:
+    """Make of a copy a ledger that ends at ``last``."""
+    head = book.read_head(copy, seals)
+    found = _after(beginning(store, copy, seals, head), copy, seals, last)
+    copy.execute("BEGIN")
+    _run(copy, _LATER, last)
+    copy.execute("DELETE FROM account")
+    book.write_totals(copy, found.sums)
+    book.write_head(copy, seals, replace(head, sequence=last, at=found.place.at, mac=found.place.mac))
+    copy.execute("COMMIT")
+    copy.execute("VACUUM")
+
+
+def _leave(store: SQLite, connection: sqlite3.Connection, seals: Seals, end: Head) -> bool:
+    """Remove the next portion of the entries up to ``end``; False where none is left."""
+    store.begin(connection)
+    try:
+        begin = beginning(store, connection, seals, book.read_head(connection, seals))
+        if begin.ledger != end.ledger or book.read_mac(connection, end.sequence) not in (end.mac, None):
+            raise Mismatch("it is not the ledger that was archived")
+        if begin.place.sequence >= end.sequence:
+            return False
+        last = min(begin.place.sequence + PORTION, end.sequence)
+        body = _after(begin, connection, seals, last).packed()
+        if store.archived(connection) is None:
+            connection.execute(schema.ARCHIVED)
+        _run(connection, _LEAVE, last)
+        connection.execute(_RECORD, (body, archive_seal(seals, body)))
+        connection.commit()
+    finally:
+        connection.rollback()
+    return True
+
+
+def _after(begin: Checkpoint, connection: book.StoreConnection, seals: Seals, last: int) -> Checkpoint:
+    """What was paid up to ``last``: those entries are verified. Errors: Mismatch, ValueError."""
+    walked = walk(connection, seals, begin.place, last)
+    sums = dict(begin.sums)
+    for key, cost in walked.sums.items():
+        sums[key] = sums.get(key, _NOTHING) + cost
+    return Checkpoint(begin.ledger, walked.end, sums)
+
+
+def _run(connection: sqlite3.Connection, statements: tuple[str, ...], last: int) -> None:
+    """Run statements without the guards that make the tables append-only, inside a transaction."""
+    guards = [(name, sql) for name, sql in schema.GUARDS.items() if sql.startswith("CREATE TRIGGER")]
+    for name, _ in guards:
+        connection.execute(f"DROP TRIGGER {name}")
+    for statement in statements:
+        connection.execute(statement, (last,))
+    for _, sql in guards:
+        connection.execute(sql)
