@@ -6,7 +6,8 @@ statement looks at them: our own text is never read again. A node is frozen and 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, TypeVar
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeVar
 
 N = TypeVar("N", bound="Node")
 
@@ -23,13 +24,15 @@ class Node:
 
     def parts(self) -> list["Node"]:
         """The nodes directly below, in the order they are written."""
+        names, read = _HOLDING[type(self)]
         found: list[Node] = []
-        for name in _HOLDING[type(self)]:
-            value = getattr(self, name)
-            if type(value) is tuple:
-                _gather(value, found)
-            elif value is not None:
+        if not names:
+            return found
+        for value in read(self) if len(names) > 1 else (read(self),):
+            if isinstance(value, Node):
                 found.append(value)
+            elif type(value) is tuple:
+                _gather(value, found)
         return found
 
     def walk(self, enter: Callable[["Node"], bool] | None = None) -> Iterator["Node"]:
@@ -38,8 +41,10 @@ class Node:
         while pending:
             node = pending.pop()
             yield node
-            if _HOLDING[type(node)] and (enter is None or enter(node)):
-                pending += reversed(node.parts())
+            if _HOLDING[type(node)].names and (enter is None or enter(node)):
+                found = node.parts()
+                found.reverse()
+                pending += found
 
     def has(self, *kinds: type["Node"]) -> bool:
         """Whether a node of one of these classes is in it."""
@@ -55,7 +60,7 @@ class Node:
         if other is not None:
             return other
         changed: dict[str, Any] = {}
-        for name in _HOLDING[type(self)]:
+        for name in _HOLDING[type(self)].names:
             value = getattr(self, name)
             if isinstance(value, Node):
                 new: Any = value.transform(rule)
@@ -74,12 +79,20 @@ _PLAIN: Final = (str, int, bool, str | None, int | None, int | str | None, tuple
 """Types of fields that hold no nodes."""
 
 
-class _Holding(dict[type, tuple[str, ...]]):
-    """The names of the fields in which nodes may be, by class."""
+class _Fields(NamedTuple):
+    """The fields in which nodes may be, and how their values are read: as a tuple where there are several."""
 
-    def __missing__(self, kind: type) -> tuple[str, ...]:
-        names = self[kind] = tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
-        return names
+    names: tuple[str, ...]
+    read: Callable[[Node], Any]
+
+
+class _Holding(dict[type, _Fields]):
+    """The fields in which nodes may be, by class."""
+
+    def __missing__(self, kind: type) -> _Fields:
+        names = tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
+        found = self[kind] = _Fields(names, attrgetter(*names or ("__class__",)))
+        return found
 
 
 _HOLDING: Final = _Holding()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 from typing import assert_never
 
@@ -56,7 +57,8 @@ def referenced(column: Column, domain: References, lookup: Lookup | None, most: 
             f'column "{column.name}" has a domain that is not read here',
             hint="An administrator lists its values with DOMAIN IN.",
         )
-    return tuple(v for v in lookup(domain.table, domain.column, most) if v is not None)
+    found = lookup(domain.table, domain.column, most)
+    return tuple([v for v in found if v is not None][:most])
 
 
 def _anything(column: Column) -> Typed:
@@ -112,6 +114,12 @@ def _middle(column: Column, low: Scalar, high: Scalar) -> Scalar:
 
 
 def _members(column: Column, domain: Members) -> Typed:
+    return _listed(column, domain, tuple(map(type, domain.values)))
+
+
+@lru_cache(maxsize=256)
+def _listed(column: Column, domain: Members, _kinds: tuple[type, ...]) -> Typed:
+    """The column NULL outside its values, whose kinds tell 1 from TRUE here."""
     raw = _raw(column)
     values = [_bound(column, v) for v in domain.values if v is not None]
     if not values:

@@ -7,7 +7,6 @@ not chosen here, and so that no row can make one fail.
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -71,7 +70,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
             position=position(node),
         )
     # Some rules copy an operand: without a limit, nesting them would double the expression at each level.
-    size = _size(value.sql, LARGEST)
+    size = _size(value.sql, scope.parameters.sizes)
     if size >= LARGEST:
         raise TooComplex("the expression is too large", position=position(node))
     try:
@@ -83,9 +82,15 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     return replace(value, is_unit=False) if value.is_unit and not isinstance(node, exp.Paren) else value
 
 
-def _size(sql: nodes.Expr, most: int) -> int:
-    """How many nodes, counted up to ``most``."""
-    return sum(1 for _ in islice(sql.walk(), most))
+def _size(sql: nodes.Node, known: dict[int, tuple[nodes.Node, int]]) -> int:
+    """How many nodes; ``known`` has the sizes of those seen before, and keeps them: no other takes their place."""
+    found = known.get(id(sql))
+    if found is None:
+        size = 1
+        for part in sql.parts():
+            size += _size(part, known)
+        found = known[id(sql)] = sql, size
+    return found[1]
 
 
 def compile_boolean(node: exp.Expr, scope: Scope) -> Typed:
@@ -224,7 +229,7 @@ def _in(node: exp.In, scope: Scope) -> Typed:
         tests = [compile_boolean(test, scope) for test in rows.membership(node)]
         return boolean(nodes.Or(tuple(t.sql for t in tests)), nullable=any(t.nullable for t in tests))
     value = _operand(node.this, scope)
-    if _size(value.sql, LARGEST) * len(node.expressions) > LARGEST:
+    if _size(value.sql, scope.parameters.sizes) * len(node.expressions) > LARGEST:
         raise TooComplex("the IN list is too long for its expression", position=position(node))
     tests = [compare(node, exp.EQ, value, _operand(e, scope), scope) for e in node.expressions]
     pairs = [pair for t in tests if isinstance(pair := duck.bare(t.sql), nodes.Binary)]

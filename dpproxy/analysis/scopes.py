@@ -60,6 +60,8 @@ class Parameters:
     """None where a query is kept and asked for at other times."""
     longest: dict[str, int] = field(default_factory=dict)
     """The most characters of the columns of text that were read, by their names in the engine."""
+    sizes: dict[int, tuple[nodes.Node, int]] = field(default_factory=dict, repr=False)
+    """How many nodes are in what was compiled, by the identity of each, which stands beside."""
 
     @property
     def zone(self) -> tzinfo:

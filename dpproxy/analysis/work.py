@@ -4,6 +4,7 @@ The times are bounds, not means: at least three times what DuckDB 2.0 took of a 
 longest (texts of two bytes a character, numbers of 128 bits).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,22 +71,7 @@ def row_work(query: nodes.Query, longest: Mapping[str, int]) -> RowWork:
 
     ``longest`` are the most characters of its columns of text. Lists of declared keys are no rows of anybody.
     """
-    sizes: dict[int, int] = {}
-    spent, before, operations = 0, 0, 0
-    placed: list[tuple[Node, Sequence[Node], bool]] = []
-    _place(query, (), placed, is_early=False)
-    for node, parts, is_early in placed:
-        kind = type(node)
-        size = _SIZE.get(kind)
-        sizes[id(node)] = 0 if size is None else size(node, sizes, longest)
-        cost = _FIXED.get(kind)
-        if cost is None:
-            cost = _worth(node) * OPERATION + _characters(node, parts, sizes)
-        operations += cost >= OPERATION
-        if is_early:
-            before += cost
-        else:
-            spent += cost
+    spent, before, operations = _Costs(longest).of(query)
     return RowWork(spent, operations, before)
 
 
@@ -107,31 +93,59 @@ Items = Sequence[frozenset[str]]
 """The columns of items of FROM that are joined by the condition at hand, and by no other."""
 
 
-def _place(
-    node: Node, items: Items, placed: list[tuple[Node, Sequence[Node], bool]], *, is_early: bool
-) -> None:
-    """Add the nodes at each of their places, operands before what is made of them, and whether that is before a join.
+_Cost = tuple[int, int, int]
+"""Nanoseconds of a row with others, and before it meets those of other items; operations."""
 
-    Of inner joins, the conditions over one item alone are, and the sides of equalities of two: every engine tests the
-    former where it reads the item, and hashes the latter once for each of its rows.
-    """
-    kind = type(node)
-    is_early = is_early or (bool(items) and kind is not nodes.And and _is_of_one(node, items))
-    parts = node.parts()
-    if isinstance(node, nodes.Select):
-        joined, before = _joined(node), len(node.items) + (node.source is not None) + len(node.joins)
-        where = -1 if node.where is None else before
-        for place, part in enumerate(parts):
-            _place(part, joined if place == where else (), placed, is_early=is_early)
-    elif kind is not nodes.Values:
-        for part in parts:
-            _place(part, _inside(node, part, items), placed, is_early=is_early)
-    placed.append((node, parts, is_early))
+
+class _Costs:
+    """What nodes cost, and the sizes of their values: each is looked at once, wherever else it stands."""
+
+    def __init__(self, longest: Mapping[str, int]) -> None:
+        self._longest = longest
+        self._sizes = defaultdict[int, int](int)
+        self._known: dict[int, _Cost] = {}
+
+    def of(self, node: Node, items: Items = ()) -> _Cost:
+        """A node and all below it.
+
+        Of inner joins, the conditions over one item alone are computed before the join, and so are the sides of
+        equalities of two: every engine tests the former where it reads the item, and hashes the latter once for each
+        of its rows.
+        """
+        if items:
+            if type(node) is nodes.And or not _is_of_one(node, items):
+                return self._made(node, items)
+            spent, before, operations = self.of(node)
+            return 0, spent + before, operations
+        found = self._known.get(id(node))
+        if found is None:
+            found = self._known[id(node)] = self._made(node, items)
+        return found
+
+    def _made(self, node: Node, items: Items) -> _Cost:
+        kind, parts = type(node), node.parts()
+        if isinstance(node, nodes.Select):
+            joined, before = _joined(node), len(node.items) + (node.source is not None) + len(node.joins)
+            where = -1 if node.where is None else before
+            costs = [self.of(part, joined if place == where else ()) for place, part in enumerate(parts)]
+        elif kind is nodes.Values:
+            costs = []
+        else:
+            costs = [self.of(part, _inside(node, part, items) if items else ()) for part in parts]
+        size, own = _SIZE.get(kind), _FIXED.get(kind)
+        if size is not None:
+            self._sizes[id(node)] = size(node, self._sizes, self._longest)
+        if own is None:
+            own = _worth(node) * OPERATION + _characters(node, parts, self._sizes)
+        spent, before, operations = own, 0, int(own >= OPERATION)
+        for more, early, several in costs:
+            spent, before, operations = spent + more, before + early, operations + several
+        return spent, before, operations
 
 
 def _inside(node: Node, part: Node, items: Items) -> Items:
     """The items that a part of a node is a condition over."""
-    if not items or isinstance(node, nodes.And | nodes.Paren):
+    if isinstance(node, nodes.And | nodes.Paren):
         return items
     is_equality = isinstance(node, nodes.Binary) and node.operator == "="
     return items if is_equality and _is_of_one(part, items) else ()

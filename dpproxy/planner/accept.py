@@ -114,8 +114,15 @@ def _fold(tree: exp.Expr, sql: str) -> None:
         if isinstance(node, exp.Func | exp.Mod) and "start" in node.meta:
             node.meta["name"] = sql[node.meta["start"] : node.meta["end"] + 1].strip('"').lower()
         if node.meta_get("line") is not None:
-            for unread in _UNREAD:
-                node.meta.pop(unread, None)
+            known = node.meta.items()
+            node._meta = _Known((k, v) for k, v in known if k not in _UNREAD)  # noqa: SLF001 - no other way to set it
+
+
+class _Known(dict[str, object]):
+    """What is known of a node, copied as fast as its values allow, which never change."""
+
+    def __deepcopy__(self, memo: object) -> "_Known":
+        return _Known(self)
 
 
 _UNREAD = ("line", "col", "end")
@@ -149,23 +156,34 @@ def accept(tree: exp.Expr) -> exp.Expr:
     """
     _check_statement(tree)
     for node in tree.walk():
-        check_joins(node)
+        if node.args.get("joins"):
+            check_joins(node)
     tree = from_left(without_schemas(write_present(write_series(tree))))
     for node in tree.walk():
-        _check_join(node)
-        allowed = NODES.get(type(node))
-        if allowed is None or _is_misplaced(node):
-            if isinstance(node.parent, exp.Table):
-                raise Unsupported(
-                    "functions after FROM are not answered",
-                    hint="Ask over a table by its name.",
-                    position=position(node.parent),
-                )
-            raise refuse_node(node)
-        for name, value in node.args.items():
-            if value not in (None, False, []) and (name not in allowed or _is_inner_order(node, name)):
-                raise refuse_clause(node, name, value)
+        _check_listed(node)
     return tree
+
+
+def _check_listed(node: exp.Expr) -> None:
+    kind = type(node)
+    allowed = NODES.get(kind)
+    if allowed is None or (kind in _PLACED and _is_misplaced(node)):
+        if isinstance(node.parent, exp.Table):
+            raise Unsupported(
+                "functions after FROM are not answered",
+                hint="Ask over a table by its name.",
+                position=position(node.parent),
+            )
+        raise refuse_node(node)
+    if kind is exp.Join:
+        _check_join(node)
+    for name, value in node.args.items():
+        if value not in (None, False, []) and (name not in allowed or _is_inner_order(node, name)):
+            raise refuse_clause(node, name, value)
+
+
+_PLACED = frozenset((exp.AnonymousAggFunc, exp.ExplodingGenerateSeries, exp.Anonymous, exp.Var))
+"""What is accepted in some places alone."""
 
 
 def _is_misplaced(node: exp.Expr) -> bool:
@@ -174,7 +192,7 @@ def _is_misplaced(node: exp.Expr) -> bool:
         return not is_with_prior(node)
     if type(node) is exp.ExplodingGenerateSeries:
         return type(node.parent) is not exp.Subquery
-    if isinstance(node, exp.Anonymous):
+    if type(node) is exp.Anonymous:
         above = node.parent
         return not isinstance(above, exp.Dot) or getattr(above.args.get("this"), "name", "") != "dp"
     return type(node) is exp.Var and not isinstance(
@@ -184,7 +202,7 @@ def _is_misplaced(node: exp.Expr) -> bool:
 
 def _check_join(node: exp.Expr) -> None:
     """The parser knows kinds of JOIN that PostgreSQL does not."""
-    kind = str(node.args.get("kind") or "INNER") if type(node) is exp.Join else "INNER"
+    kind = str(node.args.get("kind") or "INNER")
     if kind not in ("INNER", "CROSS", "OUTER"):
         raise Unsupported(
             f"{kind} JOIN is not supported", hint="Write IN or EXISTS.", position=position(node)

@@ -8,7 +8,7 @@ plans are the same whether it was built yet or not.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -34,6 +34,8 @@ from dpproxy.values.pgtypes import NUMERIC, Column
 
 LAYOUT = 1
 """Goes up when the same policy shall give other tables."""
+MOST_RENAMED = 16
+"""Sets of names that the fields of one table are kept under."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,17 @@ class TableLayout:
     columns: tuple[str, ...]
     referred: bool
     """At most one row of a unit for each value of every column that others refer to."""
+    renamed: dict[tuple[str, ...], tuple[Field, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """The fields by the names that statements gave their columns."""
+
+    def under(self, names: dict[str, str]) -> tuple[Field, ...]:
+        """The fields with their columns under these names."""
+        given = tuple(names.values())
+        if given not in self.renamed:
+            if len(self.renamed) >= MOST_RENAMED:
+                self.renamed.clear()
+            self.renamed[given] = tuple(_renamed(f, names) for f in self.fields)
+        return self.renamed[given]
 
 
 def prepared_scan(
@@ -109,7 +122,7 @@ def prepared_scan(
     return Scan(
         alias,
         item,
-        tuple(_renamed(f, names) for f in layout.fields),
+        layout.under(names),
         table.name,
         None if layout.unit is None else duck.column(names[layout.unit]),
         owner,

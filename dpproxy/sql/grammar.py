@@ -64,6 +64,9 @@ class _Tokenizer(Postgres.Tokenizer):
     }
 
 
+_COMMANDS: Final = Postgres.Tokenizer.COMMANDS
+
+
 class _Words(_Tokenizer):
     """One that cuts every statement into tokens, where the dialect's takes some commands as one string."""
 
@@ -114,7 +117,8 @@ def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
     _check_commas(words)
     _check_work(words)
     dialect, renamed = _Marked(), _with_array_names(marked)
-    found = _with_plain_texts(dialect.tokenize(renamed), sql)
+    is_cut = renamed is sql and not any(token.token_type in _COMMANDS for token in words)
+    found = _with_plain_texts(words if is_cut else dialect.tokenize(renamed), sql)
     for word, repair in _REPAIRS.items():
         found = repair(found) if word in lowered and (bare or word != _SCHEMA) else found
     found = _labels_as_names(found)

@@ -1,6 +1,6 @@
 """Conditions about keys alone: they hold or fail for a key whatever the data, so keys that fail are not answered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -29,8 +29,9 @@ def narrowed(
 
     Sets that one condition is about vary together from then on, as long as they have not too many combinations.
     """
+    read = _columns(by_node)
     for condition in conditions:
-        found = _over_keys(condition, by_node, planning)
+        found = _over_keys(condition, by_node, read, planning)
         if found is None:
             continue
         sql, used = found
@@ -55,7 +56,7 @@ def passing(
     """
     values: tuple[Value, ...] = key.values
     for condition in conditions:
-        found = _over_keys(condition, {column: (0, key)}, planning)
+        found = _over_keys(condition, {column: (0, key)}, {column}, planning)
         if found is None:
             continue
         kept = holding(found[0], (("b0", input_of(key.typed, (*values, None))),))
@@ -64,8 +65,17 @@ def passing(
     return values
 
 
-def _over_keys(condition: exp.Expr, by_node: ByNode, planning: Planning) -> tuple[str, set[int]] | None:
-    """The condition over the key columns and their numbers; None where it reads anything else."""
+def _columns(keys: Iterable[exp.Expr]) -> set[exp.Column]:
+    """What keys are made of."""
+    return {column for key in keys for column in key.find_all(exp.Column)}
+
+
+def _over_keys(
+    condition: exp.Expr, by_node: ByNode, read: Set[exp.Expr], planning: Planning
+) -> tuple[str, set[int]] | None:
+    """The condition over the key columns and their numbers; None where it reads anything but the columns of keys."""
+    if any(column not in read for column in condition.find_all(exp.Column)):
+        return None
     if planning.parameters.values is None and condition.find(exp.Parameter, exp.Placeholder) is not None:
         return None  # not bound yet: it could exclude any key or none
     try:

@@ -63,8 +63,9 @@ def _percent(quantiles: LimitQuantiles, share: Fraction) -> str:
 
 def _moved(select: exp.Select, rows: JoinedRows, planning: Planning) -> Iterator[str]:
     """Columns with bounds."""
-    for node in own_nodes(select):
-        found = list(rows.candidates(node)) if type(node) is exp.Column else []
+    named = {(node.table, node.name): node for node in own_nodes(select) if type(node) is exp.Column}
+    for node in named.values():
+        found = list(rows.candidates(node))
         field = found[0][1] if len(found) == 1 else None
         domain = field.domain if isinstance(field, Declared | Mapped) else None
         if field is None or not isinstance(domain, Between):

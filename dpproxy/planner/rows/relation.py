@@ -81,7 +81,10 @@ class Scan:
 
     def find(self, name: str) -> Field | None:
         """The field of a name."""
-        return next((f for f in self.fields if f.name == name), None)
+        for field_ in self.fields:
+            if field_.name == name:
+                return field_
+        return None
 
 
 @dataclass(frozen=True, slots=True)

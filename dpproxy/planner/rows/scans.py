@@ -163,8 +163,7 @@ def _lookup(planning: Planning) -> Lookup:
     """The values of a public column."""
 
     def lookup(table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
-        values = _distinct(planning, nodes.Table(table), column, most + 1)  # NULL may be the last
-        return tuple(v for v in values if v is not None)[:most]
+        return _distinct(planning, nodes.Table(table), column, most + 1)  # NULL may be one of them
 
     return lookup
 
@@ -259,4 +258,4 @@ def _keys(planning: Planning, source: nodes.Item, column: Column) -> Callable[[i
 
 
 def _distinct(planning: Planning, source: nodes.Item, column: str, most: int) -> tuple[Scalar | None, ...]:
-    return tuple(row[0] for row in planning.context.facts(duck.distinct(source, [column], most)))
+    return tuple([row[0] for row in planning.context.facts(duck.distinct(source, [column], most))])
