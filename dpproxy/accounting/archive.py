@@ -79,9 +79,8 @@ def _cut(store: SQLite, copy: sqlite3.Connection, seals: Seals, last: int) -> No
 
 def _leave(store: SQLite, connection: sqlite3.Connection, seals: Seals, end: Head) -> bool:
     """Remove the next portion of the entries up to ``end``; False where none is left."""
-    store.begin(connection)
     try:
-        begin = beginning(store, connection, seals, book.read_head(connection, seals))
+        begin = beginning(store, connection, seals, book.head_of(store.begin(connection), seals))
         if begin.ledger != end.ledger or book.read_mac(connection, end.sequence) not in (end.mac, None):
             raise Mismatch("it is not the ledger that was archived")
         if begin.place.sequence >= end.sequence:

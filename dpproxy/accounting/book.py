@@ -7,7 +7,7 @@ ON CONFLICT names its columns.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.model import Account, Cost, Key, LedgerEntry, Posting, account_of, key_of
@@ -39,8 +39,6 @@ class StoreConnection(Protocol):
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> Result: ...
 
-    def executemany(self, sql: str, values: Iterable[Sequence[object]], /) -> object: ...
-
     def commit(self) -> None: ...
 
     def rollback(self) -> None: ...
@@ -48,13 +46,20 @@ class StoreConnection(Protocol):
     def close(self) -> None: ...
 
 
+HEAD: Final = "SELECT format, ledger, sequence, at, mac, seal FROM head"
+
+
 def read_head(connection: StoreConnection, seals: Seals) -> Head:
-    """The head. Raises ``Mismatch`` if its seal is wrong."""
-    row = connection.execute("SELECT format, ledger, sequence, at, mac, seal FROM head").fetchone()
+    """The head. Raises ``Mismatch`` if it is missing, or its seal is wrong."""
+    return head_of(connection.execute(HEAD).fetchone(), seals)
+
+
+def head_of(row: Row | None, seals: Seals) -> Head:
+    """The head that is in the row of ``HEAD``. Raises ``Mismatch``."""
     if row is None:
         raise Mismatch("its head is missing")
     *fields, seal = row
-    head = Head(*fields)
+    head = Head(*fields)  # type: ignore[arg-type]
     if seals.head(head) != seal:
         raise Mismatch("its head is not sealed by this key", head.sequence)
     return head

@@ -1,6 +1,5 @@
 """The writing connection: transactions that are on the disk when they return, or did not happen."""
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -83,8 +82,8 @@ class LedgerDatabase:
             self._follow(self.head, again=True)
         ending = False
         try:
-            connection = self._begin()
-            before = self._read_head(connection)
+            connection, row = self._begin()
+            before = self._head(connection, row)
             self._check_mark(connection, before)
             batch = Batch(connection, self._seals, before, self._clock() // 1000, self.known)
             result = fill(batch)
@@ -96,8 +95,8 @@ class LedgerDatabase:
         except faults(Mismatch) as error:
             self.known.forget()
             self.close()
-            # A SQLite commit that failed wrote nothing; a server may have committed before the connection was lost.
-            raise Unwritten(again=not ending or isinstance(error, sqlite3.Error)) from error
+            # A server may have committed before the connection was lost.
+            raise Unwritten(again=not ending or self._store.is_undone(error)) from error
         self.head = batch.head
         batch.totals.publish(self.known, batch.head)
         self._logged += COMMIT_BYTES + batch.kept
@@ -131,9 +130,9 @@ class LedgerDatabase:
             raise Unwritten(again=again) from error
         self._is_marked = True
 
-    def _read_head(self, connection: book.StoreConnection) -> Head:
+    def _head(self, connection: book.StoreConnection, row: book.Row | None) -> Head:
         """The head in the database. Raises Mismatch unless its chain contains the head last committed here."""
-        head = book.read_head(connection, self._seals)
+        head = book.head_of(row, self._seals)
         if head != self.head:
             known = self.head
             reached = book.read_mac(connection, known.sequence) if known.sequence else known.mac
@@ -163,22 +162,21 @@ class LedgerDatabase:
             self._connection = self._store.connect(writing=True)
         return self._connection
 
-    def _begin(self) -> book.StoreConnection:
+    def _begin(self) -> tuple[book.StoreConnection, book.Row | None]:
         """Begin a writing transaction, over a new connection if this one was lost in the meantime."""
         connection = self._connect()
         try:
-            self._store.begin(connection)
+            return connection, self._store.begin(connection)
         except faults():
             if self._store.is_usable(connection):
                 raise
             self.close()
             connection = self._connect()
-            self._store.begin(connection)
-        return connection
+            return connection, self._store.begin(connection)
 
     def _check_writable(self) -> None:
         try:
-            connection = self._begin()
+            connection, _ = self._begin()
             connection.execute("UPDATE head SET sequence = sequence")
             connection.commit()
         except faults():

@@ -5,8 +5,9 @@ Writers take turns by a lock on the row of the head. The tables are those of ``s
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
+from functools import lru_cache
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -21,35 +22,55 @@ WAIT = 5
 
 
 class PostgresConnection:
-    """A connection in autocommit mode that runs the statements of ``book``."""
+    """A connection in autocommit mode that runs the statements of ``book``.
+
+    What is inserted waits for the commit: both are one round trip. A statement before that has it written first, one by
+    one: after a pipeline inside a transaction the server would not drop a client that hangs.
+    """
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self.server = connection
+        self._pending: list[tuple[bytes, Sequence[object]]] = []
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> book.Result:
         """``?`` stands for a value, as everywhere in the ledger."""
+        if sql.startswith("INSERT"):
+            self._pending.append((_statement(sql), values))
+            return ()  # type: ignore[return-value]
+        for one in self._take():
+            self.server.execute(*one)
         return self.server.execute(_statement(sql), values or None)
 
-    def executemany(self, sql: str, values: Iterable[Sequence[object]], /) -> None:
-        """Run all in one round trip."""
-        with self.server.cursor() as cursor:
-            cursor.executemany(_statement(sql), values)
+    def begin(self, sql: str) -> book.Row | None:
+        """Open a transaction by a query, in one round trip; returns the first row."""
+        cursor = self.server.execute(f"BEGIN ISOLATION LEVEL READ COMMITTED; {sql}".encode())
+        cursor.nextset()
+        return cursor.fetchone()
 
     def commit(self) -> None:
         """Commit; raises if the server rolled back instead, which it does not report as an error."""
-        status = self.server.execute("COMMIT").statusmessage
-        if status != "COMMIT":
+        with self.server.pipeline():
+            for one in self._take():
+                self.server.execute(*one)
+            done = self.server.execute("COMMIT")
+        if done.statusmessage != "COMMIT":
             raise psycopg.OperationalError("the server did not commit")
 
     def rollback(self) -> None:
         """Undo what is not committed."""
+        self._take()
         self.server.rollback()
+
+    def _take(self) -> list[tuple[bytes, Sequence[object]]]:
+        pending, self._pending = self._pending, []
+        return pending
 
     def close(self) -> None:
         """Close the connection to the server."""
         self.server.close()
 
 
+@lru_cache(maxsize=256)
 def _statement(sql: str) -> bytes:
     """A statement with ``%s`` for ``?``; none of ours contains ``%``, or a ``?`` that is not a value."""
     return sql.replace("?", "%s").encode()
@@ -117,11 +138,15 @@ class PostgresStore:
             return False
         return True
 
-    def begin(self, connection: book.StoreConnection) -> None:
-        """Wait at most ``WAIT`` seconds for another process."""
-        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        if connection.execute("SELECT sequence FROM head FOR UPDATE").fetchone() is None:
-            raise Mismatch("its head is missing")
+    def is_undone(self, error: Exception) -> bool:
+        """Where the server itself reports an error that ends no more than the transaction."""
+        return isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR"
+
+    def begin(self, connection: book.StoreConnection) -> book.Row | None:
+        """Wait at most ``WAIT`` seconds for another process; what it wrote is then in the row."""
+        if not isinstance(connection, PostgresConnection):
+            raise TypeError("a connection to a server")
+        return connection.begin(f"{book.HEAD} FOR UPDATE")
 
     def look(self, connection: book.StoreConnection) -> None:
         """Open a transaction that sees the state at its first read."""

@@ -80,11 +80,17 @@ class SQLite:
         connection.rollback()
         return True
 
-    def begin(self, connection: book.StoreConnection) -> None:
+    def is_undone(self, error: Exception) -> bool:
+        """Always where SQLite reports it."""
+        return isinstance(error, sqlite3.Error)
+
+    def begin(self, connection: book.StoreConnection) -> book.Row | None:
         """Wait at most ``WAIT`` seconds for another process. Raises ``Mismatch`` where the file was replaced."""
         if not isinstance(connection, _File) or connection.identity != self._identity():
             raise Mismatch("the file was replaced")
         connection.execute("BEGIN IMMEDIATE")
+        row: book.Row | None = connection.execute(book.HEAD).fetchone()
+        return row
 
     def look(self, connection: book.StoreConnection) -> None:
         """Open a transaction that sees the state at its first read."""

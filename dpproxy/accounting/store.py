@@ -4,7 +4,7 @@ import sqlite3
 import sys
 from typing import Protocol
 
-from dpproxy.accounting.book import StoreConnection
+from dpproxy.accounting.book import Row, StoreConnection
 from dpproxy.accounting.chain import Seals
 
 
@@ -58,8 +58,11 @@ class Store(Protocol):
     def is_usable(self, connection: StoreConnection) -> bool:
         """After a failure: roll back; returns False where the connection was lost and a new one may work."""
 
-    def begin(self, connection: StoreConnection) -> None:
-        """Open a writing transaction; no other process can write until it ends."""
+    def is_undone(self, error: Exception) -> bool:
+        """Whether a commit that failed so has certainly written nothing."""
+
+    def begin(self, connection: StoreConnection) -> Row | None:
+        """Open a writing transaction; no other process can write until it ends. Returns the head's row."""
 
     def look(self, connection: StoreConnection) -> None:
         """Open a reading transaction, which sees one state of the database."""

@@ -47,6 +47,13 @@ POLL = 0.02
 """Seconds between two checks of whether a waiting caller has cancelled."""
 
 
+def may_be_kept(plan: Plan) -> bool:
+    """Whether an answer that costs nothing is a small one that stays the same until something is charged."""
+    is_large = plan.groups > FEW or plan.discovered  # unpacking it would hold up the event loop
+    is_open = plan.empty or plan.publics or plan.checks or any(p.vacuous or p.inputs for p in plan.parts)
+    return not is_large and not is_open
+
+
 class Answers:
     """Runs plans; its methods may be called from any thread."""
 
@@ -124,14 +131,7 @@ class Answers:
         Never waits. ``replan`` only looks plans up in the cache.
         """
         plan = execution.plan
-        is_large = plan.groups > FEW or plan.discovered  # unpacking it would hold up the event loop
-        if (
-            plan.empty
-            or plan.publics
-            or plan.checks
-            or is_large
-            or any(p.vacuous or p.inputs for p in plan.parts)
-        ):
+        if not may_be_kept(plan):
             return None
         relations: Relations = []
         drawn: list[Drawn] = []

@@ -45,8 +45,9 @@ from dpproxy.backends.source import Opened, Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
 from dpproxy.engine import administration, relations, status, user_statements, view_statements
-from dpproxy.engine.answers import Answers
+from dpproxy.engine.answers import Answers, may_be_kept
 from dpproxy.engine.cubes import Cubes
+from dpproxy.engine.known import ANSWERS, KnownAnswers
 from dpproxy.engine.marks import EVERY, LoadMark
 from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
@@ -87,9 +88,6 @@ from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
 from dpproxy.values.work import cancelled_by
 
-ANSWERS = 2048
-"""Answers held in memory, each for the caller who has paid for it."""
-
 
 class Engine:
     """Everything behind the wire, for one data source. Its methods may be called from any thread."""
@@ -120,8 +118,7 @@ class Engine:
         self._answers.replays.cubes = self._cubes.following
         self._catalogue = Catalogue()
         self._sessions = Sessions()
-        self._known_answers = Recent[Answer](ANSWERS)
-        self._answered = Recent[bool](ANSWERS)
+        self._known = KnownAnswers(self._ledger)
         self._of_sessions = Recent[Answer](ANSWERS)
         begin(world, progress, partial(recorder, log), build=config.begins)
         counted = self._answers.replays.smallest_group
@@ -401,11 +398,20 @@ class Engine:
             return again if isinstance(again, Plan) else plan
 
         session, receipt = self._sessions.find(caller.session), self._receipt(request, plan)
+        key = self._known_key(request) if may_be_kept(plan) else None
+        if (known := self._known.get(key)) is not None:
+            session.last_cost = 0
+            return known
         tolerated = tolerance(request.settings)
         execution = Execution(caller, plan, session.cancelled.is_set, *tolerated, on_charge=receipt.take)
         rows, cost = self._answers.rows(execution, replan)
-        self._answered.put(request.text, value=True)
-        return receipt.answer(rows, cost, session, execution.notices)
+        self._known.note(request)
+        answer = receipt.answer(rows, cost, session, execution.notices)
+        self._known.put(key, answer)
+        return answer
+
+    def _known_key(self, request: Request) -> object:
+        return self._known.key(request, self._plans.state(request.caller, request.settings))
 
     def _public(self, request: Request, plan: PublicPlan) -> Answer:
         caller, prepared = request.caller, request.prepared
@@ -420,16 +426,15 @@ class Engine:
         prepared, caller = request.prepared, request.caller
         if not prepared.charged:
             return self._free_at_hand(request)
-        if self._answered.get(request.text) is None:
-            return None  # never answered before: no stored release can exist
         is_near = self._plans.is_current and self._ledger.is_near
-        if not isinstance(prepared.statement, SelectStatement) or not is_near:
+        key = (
+            self._known_key(request) if isinstance(prepared.statement, SelectStatement) and is_near else None
+        )
+        if key is None:
             return None
-        asked = request.text, prepared.types, tuple(request.settings.items())
-        key = caller, asked, self._plans.state(caller, request.settings), self._ledger.moment()
-        answer = self._known_answers.get(key) or self._replayed(request)
+        answer = self._known.get(key) or self._replayed(request)
         if answer is not None:
-            self._known_answers.put(key, answer)
+            self._known.put(key, answer)
             self._sessions.find(caller.session).last_cost = 0
         return answer
 

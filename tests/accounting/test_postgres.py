@@ -5,6 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from dpproxy.accounting import book
 from dpproxy.accounting import postgres as module
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.model import Charge
@@ -121,7 +122,7 @@ def test_a_second_ledger_is_not_made_over_the_first(store: PostgresStore):
 def test_a_missing_head_is_a_mismatch(store: PostgresStore, admin: psycopg.Connection):
     admin.execute("DELETE FROM head")
     with closing(store.connect(writing=True)) as connection, pytest.raises(Mismatch, match="head is missing"):
-        store.begin(connection)
+        book.head_of(store.begin(connection), SEALS)
 
 
 @pytest.mark.parametrize(
