@@ -377,7 +377,7 @@ class Tuple(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Formula(Expr):
-    """A text of ours with values at its places, for what is only computed of released values and constants.
+    """A text of ours with values at its places, for what no node says; few are computed of rows of people.
 
     There is one value fewer than pieces. No other printer than DuckDB's has a line for it.
     """

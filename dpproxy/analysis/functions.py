@@ -66,6 +66,7 @@ def _open(
 
 
 _TWO = ("this", "expression")
+_MATCHED = "total on text, of a constant pattern, in so many steps a character as it has states"
 _EXACT = "of exact numbers in 128 bits, or DOUBLE to DOUBLE"
 
 FUNCTIONS: dict[type[exp.Expr], RowFunction] = {
@@ -152,19 +153,26 @@ FUNCTIONS: dict[type[exp.Expr], RowFunction] = {
         ("this", "unit"),
     ),
     exp.TimeToStr: RowFunction(bins.to_char, "digits of fields of a finite date", words=("format",)),
-    exp.Reverse: _open("reverse", of_texts("reverse")),
-    exp.ConcatWs: _open("concat_ws", joined, ("expressions",), ("safe", "coalesce")),
+    exp.Reverse: RowFunction(open_functions.backwards, "total on text"),
+    exp.ConcatWs: RowFunction(
+        joined,
+        "total on text; the result is bounded by the declared lengths",
+        ("expressions",),
+        ("safe", "coalesce"),
+    ),
     exp.Chr: _open("chr", character, ("expressions",), ("charset",)),
     exp.BitwiseAnd: _open("&", bits, ("this", "expression")),
     exp.BitwiseOr: _open("|", bits, ("this", "expression")),
-    exp.RegexpLike: _open("~", patterns.matches, ("this", "expression")),
-    exp.RegexpILike: _open("~*", patterns.matches, ("this", "expression")),
-    exp.RegexpReplace: _open(
-        "regexp_replace",
+    exp.RegexpLike: RowFunction(patterns.matches, _MATCHED, _TWO),
+    exp.RegexpILike: RowFunction(patterns.matches, _MATCHED, _TWO),
+    exp.RegexpReplace: RowFunction(
         patterns.replaced,
+        f"{_MATCHED}; the result is bounded by the declared lengths",
         ("this", "expression", "replacement", "modifiers"),
         ("single_replace",),
     ),
+    exp.RegexpExtract: RowFunction(patterns.part, _MATCHED, ("this", "expression", "parameters"), ("group",)),
+    exp.RegexpSubstr: RowFunction(patterns.part, _MATCHED, _TWO),
     exp.BitwiseXor: _open("#", open_functions.exclusive, _TWO),
     exp.BitwiseNot: _open("~", open_functions.opposite),
     **{
@@ -180,11 +188,22 @@ FUNCTIONS: dict[type[exp.Expr], RowFunction] = {
     exp.Atan2: _open("atan2", open_functions.of_doubles("atan2"), _TWO),
     exp.Pi: _open("pi", open_functions.pi, ()),
     exp.BitLength: _open("bit_length", open_functions.counted("strlen", 8)),
-    exp.Ascii: _open("ascii", open_functions.counted("ascii")),
+    exp.Ascii: RowFunction(open_functions.counted("ascii"), "total on text"),
     exp.MD5: _open("md5", of_texts("md5")),
-    exp.Repeat: _open("repeat", open_functions.repeated, ("this", "times")),
-    exp.Pad: _open("lpad", open_functions.padded, ("this", "expression", "fill_pattern"), ("is_left",)),
-    exp.Initcap: _open("initcap", open_functions.capitalized, words=("expression",)),
+    exp.Repeat: RowFunction(
+        open_functions.repeated,
+        "total on text; the result is bounded by the declared length",
+        ("this", "times"),
+    ),
+    exp.Pad: RowFunction(
+        open_functions.padded,
+        "total on text; a constant length, and characters to fill it with",
+        ("this", "expression", "fill_pattern"),
+        ("is_left",),
+    ),
+    exp.Initcap: RowFunction(
+        open_functions.capitalized, "total on text; as long as it", words=("expression",)
+    ),
     exp.TimestampTrunc: RowFunction(
         instants.truncate,
         "of a finite date, to a constant unit that does not begin before the year 1",

@@ -1,7 +1,7 @@
-"""Functions that stand only where nothing is private: over released rows, over public tables, and without FROM.
+"""Functions that PostgreSQL has and few ask for.
 
-They are compiled as PostgreSQL types them. Beside rows of people they are refused: nobody has shown there that no row
-can make one fail, or how long its text can be.
+Most stand only where nothing is private: over released rows, over public tables, and without FROM. Beside rows of
+people they are refused: nobody has shown there that no row can make one fail, or how long its text can be.
 """
 
 import math
@@ -45,6 +45,12 @@ def _is_of(value: Typed, kind: SqlType) -> bool:
     return value.type.oid in (TEXTS if kind is TEXT else INTEGERS)
 
 
+def backwards(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """REVERSE."""
+    value = _of_text(node, arguments[0], scope)
+    return Typed(duck.call("reverse", value.sql), TEXT, nullable=value.nullable, longest=value.longest)
+
+
 def joined(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """CONCAT_WS: what is NULL is left out, and its separator."""
     separator, *values = [written_bare(settle(a, TEXT, scope, node), scope) for a in arguments]
@@ -53,7 +59,10 @@ def joined(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     if separator.is_null:
         return null(TEXT)
     sql = duck.call("concat_ws", separator.sql, *(v.sql for v in values))
-    return Typed(sql, TEXT, nullable=separator.nullable)
+    lengths = [v.longest for value in values for v in (separator, value) if v.longest is not None]
+    longest = sum(lengths) if len(lengths) == 2 * len(values) else None
+    check_length(longest, node)
+    return Typed(sql, TEXT, nullable=separator.nullable, longest=longest)
 
 
 def character(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
@@ -129,7 +138,8 @@ def counted(name: str, factor: int = 1) -> Rule:
     def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         value = _of_text(node, arguments[0], scope)
         sql = duck.binary("*", duck.call(name, value.sql), duck.integer(factor))
-        return Typed(sql, INT4, 0, nullable=value.nullable)
+        most = Fraction(sys.maxunicode) if factor == 1 else None
+        return Typed(sql, INT4, 0, Fraction(0), most, value.nullable)
 
     return apply
 
@@ -167,11 +177,11 @@ def padded(node: exp.Pad, arguments: list[Typed], scope: Scope) -> Typed:
 def capitalized(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """INITCAP: the first of the letters and digits that stand together in upper case, the others in lower case."""
     value = _of_text(node, arguments[0], scope)
-    sql = nodes.Formula(_WORDS, (value.sql,))
+    sql = nodes.Formula(WORDS, (value.sql,))
     return Typed(sql, TEXT, nullable=value.nullable, longest=value.longest)
 
 
-_WORDS: Final = (
+WORDS: Final = (
     "array_to_string(list_transform(regexp_extract_all(lower(",
     "), '[\\p{L}\\p{N}]+|[^\\p{L}\\p{N}]+'), lambda w: upper(left(w, 1)) || substring(w, 2)), '')",
 )

@@ -39,6 +39,15 @@ FUNCTIONS: dict[str, str] = {
     "translate": "total on text; no longer than it",
     "split_part": "total on text; a constant place that is not 0",
     "concat": "total on text; its length is bounded by the declared values",
+    "concat_ws": "total on text; its length is bounded by the declared values",
+    "reverse": "total on text",
+    "ascii": "total on text",
+    "repeat": "total on text; a constant number, its length is bounded by the declared values",
+    "lpad": "total on text; to a constant length, with constant characters, of which there are some",
+    "rpad": "total on text; to a constant length, with constant characters, of which there are some",
+    "regexp_matches": "total on text; a short constant pattern, whose matcher never goes back",
+    "regexp_extract": "total on text; a group that the constant pattern has",
+    "regexp_replace": "total on text; groups that the constant pattern has, its length is bounded",
     "trunc": "DOUBLE to DOUBLE",
     "power": "DOUBLE; overflow and poles are infinity, the root of a negative number NaN",
     "log": "-infinity at zero, NaN below",
@@ -123,6 +132,14 @@ OPERATORS: dict[str, str] = {
     "||": "total on text; its length is bounded by the declared values",
 }
 
+FORMULAS: dict[tuple[str, ...], str] = {
+    (
+        "array_to_string(list_transform(regexp_extract_all(lower(",
+        "), '[\\p{L}\\p{N}]+|[^\\p{L}\\p{N}]+'), lambda w: upper(left(w, 1)) || substring(w, 2)), '')",
+    ): "total on text: INITCAP, as long as it",
+}
+"""What has no node of its own, by its text around the operands."""
+
 AGGREGATES: dict[str, str] = {
     **dict.fromkeys(("sum", "count"), "sums of 128 bits have room for every row, by the declared bounds"),
     **dict.fromkeys(("min", "max"), "values of one type always compare"),
@@ -193,4 +210,4 @@ def _is_listed(node: Node) -> bool:
         case nodes.Select():
             return not (node.order or node.limit or node.offset or node.having or node.distinct_on)
         case _:
-            return type(node) in NODES
+            return type(node) in NODES or getattr(node, "pieces", None) in FORMULAS

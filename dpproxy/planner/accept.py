@@ -18,7 +18,7 @@ from dpproxy.planner.rewrites.lists import write_lists
 from dpproxy.planner.rewrites.parentheses import check_joins, from_left
 from dpproxy.planner.rewrites.priors import is_with_prior, write_priors
 from dpproxy.planner.rewrites.qualifiers import without_schemas
-from dpproxy.planner.rewrites.templates import write_buckets, write_moments, write_percentiles
+from dpproxy.planner.rewrites.templates import write_buckets, write_matches, write_moments, write_percentiles
 from dpproxy.sql import grammar, lexer
 from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
@@ -53,6 +53,7 @@ def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Ex
     write_moments(tree)
     write_percentiles(tree)
     write_buckets(tree)
+    write_matches(tree)
     write_priors(tree)
     inline_windows(tree)
     return tree

@@ -3,6 +3,7 @@
 # ruff: noqa: DTZ001, E501 - the type has no time zone, tables of cases
 
 import math
+import re
 from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -272,6 +273,11 @@ STEPS: dict[str, list[Production]] = {
         (strict("split_part({}, 'd', 2)", lambda a: [*a.split("d"), ""][1]), "t"),
         (strict("split_part({}, 'da', -1)", lambda a: a.split("da")[-1]), "t"),
         (strict("split_part({}, '', 1)", lambda a: a), "t"),
+        (strict("lpad({}, 5, 'xå')", lambda a: ("xåxåx"[: max(0, 5 - len(a))] + a)[:5]), "t"),
+        (strict("repeat({}, 2)", lambda a: a * 2), "t"),
+        (strict("regexp_replace({}, '[a-d]', 'x', 'g')", lambda a: re.sub("[a-d]", "x", a)), "t"),
+        (strict("substring({} FROM '(d)(.)')", lambda a: "d" if re.search("d.", a, re.DOTALL) else None), "t"),
+        (loose("concat_ws('-', {}, {})", lambda a, b: "-".join(v for v in (a, b) if v is not None)), "tt"),
         (loose("concat({}, NULL, {})", lambda a, b: (a or "") + (b or "")), "tt"),
     ],
     "d": [

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
@@ -34,7 +35,6 @@ from dpproxy.values.pgtypes import (
     Column,
     SqlType,
 )
-from tests.reading import read
 
 Value = Any
 INF, NAN = float("inf"), float("nan")
@@ -147,10 +147,10 @@ def compiled(text: str, parameters: Parameters | None = None) -> Typed:
     return compile_expression(node_of(text), row_scope(parameters))
 
 
-def values_of(connection: duckdb.DuckDBPyConnection, sql: exp.Expr) -> list[Any]:
+def values_of(connection: duckdb.DuckDBPyConnection, sql: nodes.Expr) -> list[Any]:
     """The expression on every row, in order, checked as the exact stage is checked."""
     text = duck.text(sql)
-    check_total(read(f"SELECT {text} FROM t"))
+    check_total(nodes.Select((sql,), nodes.Table("t")))
     return [v for (v,) in connection.execute(f"SELECT {text} FROM t ORDER BY i").fetchall()]
 
 

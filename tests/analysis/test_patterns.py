@@ -5,9 +5,10 @@ import pytest
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
-from dpproxy.values.errors import InvalidText, UndefinedFunction, Unsupported
-from tests.analysis.rows import node_of
+from dpproxy.values.errors import InvalidText, TooComplex, UndefinedFunction, Unsupported
+from tests.analysis.rows import compiled, connect, node_of, row_scope, values_of
 
+ROWS = row_scope()
 OPEN = Scope(ExpressionLevel.RELEASED, lambda _: None, Parameters())
 
 
@@ -45,3 +46,50 @@ def test_what_is_not_replaced(rest: str):
 def test_nothing_matches_null():
     assert compile_expression(node_of("'a' ~ NULL"), OPEN).nullable
     assert compile_expression(node_of("regexp_replace('a', NULL, 'b')"), OPEN).is_null
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("name ~ '^A'", {None, False}),
+        ("name ~* '^a'", {None, False, True}),
+        ("regexp_replace(name, '^(x)?(a)(.*)$', '[\\2]\\3')", {None, "[a]da", "Ådå%_'", "", " x\t"}),
+        ("(regexp_match(name, '(a)(d)'))[2]", {None, "d"}),
+        ("(regexp_match(name, '(a)(d)'))[3]", {None}),
+        ("substring(name from '[a-z]+')", {None, "ada", "d", "x"}),
+        ("regexp_substr(name, 'd.')", {None, "da", "då"}),
+        ("initcap(name)", {None, "Ada", "Ådå%_'", "", " X\t"}),
+        ("lpad(name, 4, '*')", {None, "*ada", "Ådå%", "****", "* x\t"}),
+        ("concat_ws('-', name, 'z')", {"ada-z", "Ådå%_'-z", "-z", " x\t-z", "z"}),
+        ("ascii(name)", {None, 97, 197, 0, 32}),
+    ],
+)
+def test_they_are_computed_of_rows(text: str, answers: set[object]):
+    value = compiled(text)
+    with connect() as connection:
+        found = set(values_of(connection, value.sql))
+    assert found == answers
+    assert value.longest is None or all(len(str(v)) <= value.longest for v in found - {None})
+
+
+def test_what_a_pattern_repeats_counts_as_often():
+    with pytest.raises(TooComplex, match="500"):
+        compiled("name ~ '((a{9}){9}){9}'")
+
+
+@pytest.mark.parametrize(
+    ("text", "longest"),
+    [
+        ("regexp_replace(name, 'a', '', 'g')", 6),
+        ("regexp_replace(name, '(a)', '\\1\\1')", 12),
+        ("regexp_replace(name, 'a', 'xy')", 8),
+        ("regexp_replace(name, 'a', 'xy', 'g')", 20),
+    ],
+)
+def test_what_is_replaced_is_as_long_at_most(text: str, longest: int):
+    assert compiled(text).longest == longest
+
+
+def test_a_text_that_could_be_too_long_is_not_made():
+    with pytest.raises(TooComplex, match="longer"):
+        compile_expression(node_of(f"regexp_replace(name, 'a', '{'x' * 400}', 'g')"), ROWS)

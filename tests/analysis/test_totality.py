@@ -1,13 +1,24 @@
 """The last check, and the proof by trial that what it lists neither fails nor is unknown to the engine."""
 
 import itertools
+import time
 
 import duckdb
 import pytest
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.dates import FIELDS, UNITS
-from dpproxy.analysis.totality import AGGREGATES, CASTS, FUNCTIONS, NODES, OPERATORS, check_total, is_frame
+from dpproxy.analysis.open_functions import WORDS
+from dpproxy.analysis.totality import (
+    AGGREGATES,
+    CASTS,
+    FORMULAS,
+    FUNCTIONS,
+    NODES,
+    OPERATORS,
+    check_total,
+    is_frame,
+)
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal
 from tests.analysis.overloads import PINNED, overloads
@@ -46,6 +57,7 @@ MOMENTS = [
     f"TIMESTAMP '{m}'" for m in ("0001-01-01", "1969-12-31 23:59:59.999999", "9999-12-31 23:59:59.999999")
 ]
 MOMENTS += ["NULL::TIMESTAMP"]
+PATTERNS = ["'()'", "'^(.*)$'", "'(a?)[^ß]{2,9}'"]
 LENGTHS = ["-1000000", "-1", "0", "1", "2147483647"]
 FIELDS_OF_DAYS = sorted({f"'{f.part}'" for f in FIELDS.values() if not f.of_time} - {"'epoch_us'"})
 FIELDS_OF_TIMES = sorted({f"'{f.part}'" for f in FIELDS.values()} - {"'epoch_us'"})
@@ -65,6 +77,13 @@ GRID: dict[str, list[list[list[str]]]] = {
     "replace": [[TEXTS[:-1], TEXTS, TEXTS[:-2]]],
     "translate": [[TEXTS, TEXTS[:-2], TEXTS[:-2]]],
     "split_part": [[TEXTS, TEXTS, ["-1000000", "-1", "1", "1000000"]]],
+    "concat_ws": [[TEXTS, TEXTS, TEXTS]],
+    "repeat": [[TEXTS, ["-1", "0", "3"]]],
+    **{key: [[TEXTS, ["-1", "0", "2000"], TEXTS[1:-2]]] for key in ("lpad", "rpad")},
+    **{key: [[TEXTS]] for key in ("reverse", "ascii")},
+    "regexp_matches": [[TEXTS, PATTERNS, ["'s'", "'is'"]]],
+    "regexp_extract": [[TEXTS, PATTERNS, ["0", "1"], ["'s'"]]],
+    "regexp_replace": [[TEXTS, PATTERNS, ["''", "'x\\1'"], ["'s'", "'gis'"]]],
     "substring": [[TEXTS, ["1", "3", "1000000"], ["0", "1", "2147483647"]]],
     **{key: [[TEXTS, LENGTHS[:-1]]] for key in ("left", "right")},
     "date_part": [[FIELDS_OF_DAYS, DAYS], [FIELDS_OF_TIMES, MOMENTS]],
@@ -135,6 +154,25 @@ def test_a_listed_function_raises_on_no_extreme(engine: duckdb.DuckDBPyConnectio
     assert len(engine.execute(f"SELECT {', '.join(tried)}").fetchall()) == 1
 
 
+@pytest.mark.parametrize("pieces", FORMULAS)
+def test_a_listed_formula_raises_on_no_extreme(engine: duckdb.DuckDBPyConnection, pieces: tuple[str, ...]):
+    tried = [text.join(pieces) for text in TEXTS]
+    assert len(engine.execute(f"SELECT {', '.join(tried)}").fetchall()) == 1
+
+
+def test_initcap_is_the_listed_formula():
+    assert WORDS in FORMULAS
+
+
+@pytest.mark.parametrize("pattern", ["[ab]*a[ab]{99}c", "(a*)(a*)(a*)(a*)c", "(.{1,22}){1,22}x"])
+def test_a_regular_expression_costs_no_more_than_its_states(engine: duckdb.DuckDBPyConnection, pattern: str):
+    """A matcher that goes back would take hours; on the list of its states it takes 20 ms."""
+    engine.execute("CREATE OR REPLACE TEMP TABLE long AS SELECT repeat('ab', 1000) AS s")
+    before = time.process_time()
+    assert engine.execute(f"SELECT regexp_matches(s, '{pattern}') FROM long").fetchone() == (False,)
+    assert time.process_time() - before < 2
+
+
 def test_case_mapping_keeps_the_number_of_characters(engine: duckdb.DuckDBPyConnection):
     engine.execute(
         "CREATE OR REPLACE TEMP TABLE letters AS SELECT chr(i::INT) AS c FROM range(1, 1114112) AS r(i) "
@@ -169,7 +207,7 @@ ONE = nodes.Number("1")
     [
         *(
             nodes.Select((nodes.Call(n, (X,)),), T)
-            for n in ("random", "nextval", "list", "first", "pg_sleep", "repeat")
+            for n in ("random", "nextval", "list", "first", "pg_sleep", "md5")
         ),
         nodes.Select((nodes.Cast(X, "SMALLINT"),), T),
         nodes.Select((nodes.Cast(X, "TIME"),), T),

@@ -63,6 +63,30 @@ def test_longer_texts_and_slower_operations_cost_more(longer: str, than: str):
     assert spent(longer) > spent(than)
 
 
+@pytest.mark.parametrize(
+    ("name", "longer", "than"),
+    [
+        ("regexp_matches", ("x", "'a{9}'", "'s'"), ("x", "'a{3}'", "'s'")),
+        ("regexp_matches", ("x", "'a'", "'s'"), ("y", "'a'", "'s'")),
+        ("regexp_replace", ("x", "'a'", "'xyz'", "'s'"), ("x", "'a'", "''", "'s'")),
+        ("regexp_extract", ("x", "'a'", "0", "'s'"), ("y", "'a'", "0", "'s'")),
+        ("lpad", ("y", "90", "'a'"), ("x", "9", "'a'")),
+        ("repeat", ("y", "9"), ("y", "8")),
+        ("concat_ws", ("x", "y", "y"), ("y", "y", "y")),
+        ("reverse", ("x",), ("y",)),
+    ],
+)
+def test_what_is_made_of_a_text_is_paid_by_its_length(
+    name: str, longer: tuple[str, ...], than: tuple[str, ...]
+):
+    works = []
+    for arguments in (longer, than):
+        given = [read(f"SELECT {a} AS c FROM t").items[0].value for a in arguments]
+        made = nodes.Call("lower", (nodes.Call(name, tuple(given)),))
+        works.append(row_work(nodes.Select((made,), nodes.Table("t")), LONG).nanoseconds)
+    assert works[0] > works[1]
+
+
 def test_every_operation_costs_something():
     """What is on no list is an operation all the same."""
     assert not {nodes.Call, nodes.Binary, nodes.Cast, nodes.Case, nodes.InList, nodes.Window} & {*_FIXED}

@@ -17,3 +17,19 @@ def transpiled(sql: str, dialect: Dialect, tables: Tables) -> PrintedQuery:
 def check(source: Source, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
     """Ask a source whether it takes a text of ours."""
     source.check(read(sql), prepares)
+
+
+OF_DUCKDB_ALONE = frozenset(
+    (
+        "ascii",
+        "concat_ws",
+        "lpad",
+        "regexp_extract",
+        "regexp_matches",
+        "regexp_replace",
+        "repeat",
+        "reverse",
+        "rpad",
+    )
+)
+"""Functions of rows that no server computes: it has regular expressions, or texts, of another kind."""

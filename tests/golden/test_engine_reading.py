@@ -21,7 +21,7 @@ def test_an_exact_stage_holds_nothing_else():
         "x & 2 = 2", "list(x) = 1", "x IN (SELECT x FROM read_csv('f'))", "x IN (SELECT x FROM t LIMIT 1)",
         "sum(x) FILTER (x > 1) = 1",
         "ntile(2) OVER () = 1", "list(x) OVER () = [1]",
-        "regexp_matches(x, 'a')", "x IN (SELECT unnest(x))", "list_transform(x, lambda y: y) = 1",
+        "regexp_full_match(x, 'a')", "x IN (SELECT unnest(x))", "list_transform(x, lambda y: y) = 1",
     ],
 )  # fmt: skip
 def test_anything_else_is_found(more: str):

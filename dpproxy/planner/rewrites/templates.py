@@ -6,7 +6,8 @@ says, as sessions here have none of their own. ``date(x)`` is ``x::date``.
 Tableau writes the Sunday before a day as the day minus the number of its weekday. Here that is the Monday before the
 next day, minus one day: ``date_trunc`` has declared keys.
 
-A percentile at several places is written as a list of percentiles at one, and WIDTH_BUCKET with a list as a CASE.
+A percentile at several places is written as a list of percentiles at one, and WIDTH_BUCKET with a list as a CASE. An
+element of what REGEXP_MATCH gives is a part of a match.
 """
 
 import re
@@ -70,6 +71,27 @@ def write_percentiles(tree: exp.Expr) -> None:
             made.append("expressions", one)
         made.meta.update(call.this.meta)
         whole.replace(made)
+
+
+def write_matches(tree: exp.Expr) -> None:
+    """``(regexp_match(x, 'a(b)'))[1]`` and ``substring(x FROM 'a(b)')`` are the part of a match in a group."""
+    for node in list(tree.find_all(exp.Bracket, exp.Substring)):
+        call, number = node.this, exp.Literal.number(1)
+        if isinstance(node, exp.Bracket):
+            call, places = call.unnest(), node.expressions
+            is_match = type(call) is exp.Anonymous and call.name.lower() == "regexp_match"
+            if not (is_match and 2 <= len(call.expressions) <= 3 and len(places) == 1 and places[0].is_int):
+                continue
+            number = exp.Literal.number(int(places[0].name) + 1)  # the parser counts from 0
+            names = ("this", "expression", "parameters")
+            arguments = dict(zip(names, call.expressions, strict=False))
+        elif getattr(node.args.get("start"), "is_string", False) and not node.args.get("length"):
+            arguments = {"this": call, "expression": node.args["start"]}
+        else:
+            continue
+        made = exp.RegexpExtract(**arguments, group=number)
+        made.meta.update(node.meta, name="regexp_match" if isinstance(node, exp.Bracket) else "substring")
+        node.replace(made)
 
 
 def write_buckets(tree: exp.Expr) -> None:
