@@ -100,8 +100,8 @@ class Average:
         unit = float(self.argument.unit)
         farthest, linear = self.argument.centred_width * unit, Linear.of(noise.draws, confidence)
         if linear is not None:
-            total, number = (linear.reach(w, confidence) for w in ((unit, 0.0), (0.0, 1.0)))
-            return MeanError(total, number, self.middle, farthest, linear, unit, confidence)
+            total, number = linear.reach((unit, 0.0)), linear.reach((0.0, 1.0))
+            return MeanError(total, number, self.middle, farthest, linear, unit)
         total, number = noise.half_width((1 + confidence) / 2)
         return MeanError(total * unit, float(number), self.middle, farthest)
 
@@ -114,7 +114,7 @@ class Average:
         if error.linear is None:
             near = f.plus(duck.double(error.total), f.scaled(distance, error.count))
         else:
-            near = f.reach(error.linear, (error.unit, distance), confidence)
+            near = f.reach(error.linear, (error.unit, distance))
         is_many = nodes.Binary(">", number, duck.double(error.count))
         left = f.minus(number, duck.double(error.count))
         apart = f.plus(distance, duck.double(error.farthest))

@@ -31,7 +31,7 @@ def _about(errors: Mapping[str, float]) -> str:
 
 COVAR_POP = MomentFunction(
     _PARTS, Moments.covariance, Moments.covariances, lambda _: {XY: duck.double(1.0)},
-    lambda s: (-_most(s), _most(s)), _both_units, _about, 1,
+    lambda s: (-_most(s), _most(s)), _both_units, _about, is_second=True,
 )  # fmt: skip
 COVAR_SAMP = MomentFunction(
     _PARTS,
@@ -41,7 +41,7 @@ COVAR_SAMP = MomentFunction(
     lambda s: (-2 * _most(s), 2 * _most(s)),
     _both_units,
     _about,
-    1,
+    is_second=True,
 )
 
 

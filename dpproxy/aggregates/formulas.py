@@ -3,13 +3,13 @@
 An interval is its two ends as SQL. Whoever writes a rule says why the ends hold every value in between.
 """
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
+from math import hypot
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from udfs.mechanisms.averaged import ROUNDING
-from udfs.mechanisms.linear import Exponents, Linear
+from udfs.mechanisms.linear import Linear
 
 Interval = tuple[nodes.Expr, nodes.Expr]
 TINIEST = 1e-300
@@ -128,40 +128,18 @@ def roots(a: Interval) -> Interval:
     return root(a[0]), root(a[1])
 
 
-def reach(linear: Linear, sizes: Sequence[float | nodes.Expr], confidence: Fraction) -> nodes.Expr:
+def reach(linear: Linear, sizes: Sequence[float | nodes.Expr]) -> nodes.Expr:
     """``Linear.reach`` for absolute values of weights, some of which differ by row."""
-    known = [y * s for y, s in zip(sizes, linear.scales, strict=True) if isinstance(y, float)]
-    unit = max((y for y in known if y), default=1.0)
-    shown = [place for place, y in enumerate(sizes) if not isinstance(y, float)]
-    squares = [square(scaled(as_expr(sizes[n]), linear.scales[n] / unit)) for n in shown]
-    polynomial: dict[Exponents, float] = {}
-    for powers, factor in linear.terms(confidence).items():
-        for y, scale, power in zip(sizes, linear.scales, powers, strict=True):
-            factor *= (y * scale / unit) ** (2 * power) if isinstance(y, float) else 1.0  # noqa: PLW2901
-        left = tuple(powers[n] for n in shown)
-        polynomial[left] = polynomial.get(left, 0.0) + factor
-    root_of = duck.call("pow", _horner(squares, polynomial), duck.double(1 / linear.power(confidence)))
-    found = scaled(root_of, unit * (1 + ROUNDING))
-    for y, scale in zip(sizes, linear.scales, strict=True):
-        found = plus(found, scaled(as_expr(y), 0.5)) if scale else found
-    return found
-
-
-def as_expr(one: float | nodes.Expr) -> nodes.Expr:
-    """A constant as a DOUBLE."""
-    return duck.double(one) if isinstance(one, float) else one
-
-
-def _horner(variables: Sequence[nodes.Expr], polynomial: Mapping[Exponents, float]) -> nodes.Expr:
-    """A polynomial of several variables, each written as often as its largest power."""
-    if not variables:
-        return duck.double(polynomial.get((), 0.0))
-    first, *rest = variables
-    found: nodes.Expr | None = None
-    for power in range(max(powers[0] for powers in polynomial), -1, -1):
-        part = _horner(
-            rest,
-            {k[1:]: factor for k, factor in polynomial.items() if k[0] == power} or {(0,) * len(rest): 0.0},
-        )
-        found = part if found is None else plus(times(found, first), part)
-    return duck.double(0.0) if found is None else found
+    known = 0.0
+    squares, halves = list[nodes.Expr](), list[nodes.Expr]()
+    for size, scale, half in zip(sizes, linear.scales, linear.halves, strict=True):
+        if isinstance(size, float):
+            known = hypot(known, size * scale)
+            halves.append(duck.double(size * half))
+        elif scale:
+            squares.append(square(scaled(size, scale)))
+            halves.append(scaled(size, half))
+    found = (
+        scaled(root(plus(duck.double(known**2), *squares)), 1 + ROUNDING) if squares else duck.double(known)
+    )
+    return plus(found, *halves)

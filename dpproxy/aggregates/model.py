@@ -8,7 +8,7 @@ from typing import Protocol
 from dpproxy.algebra import nodes
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType
-from udfs.mechanisms.averaged import Draw
+from udfs.mechanisms.linear import Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Noise:
     """Drawn from the normal law, or the sum of several draws; else about two-sided exponential."""
     rounded: bool = False
     """The mean of several draws, as a whole number."""
-    draws: tuple[Draw, ...] = ()
-    """What each number is the draw of, where it is one; of different groups they are independent."""
+    draws: tuple[Number, ...] = ()
+    """What each number is a draw or the mean of draws of, where it is; of different groups they are independent."""
 
 
 Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]

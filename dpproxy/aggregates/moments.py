@@ -3,9 +3,8 @@
 Everything is in steps of the sides (``Side``), counted from their centres: at most 2^31 or so, whatever the unit.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.side import Side
@@ -19,44 +18,44 @@ COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
 
 @dataclass(frozen=True, slots=True)
 class JointMoments:
-    """What sums of the noise with weights are within, each by itself with this confidence; ``names`` are the sums'."""
+    """What sums of the noise with weights are within; ``names`` are the sums'.
+
+    ``means`` bounds, for each side, the sum of the noises of its sum and of the count with weights: all of these hold
+    together but for a small part of what may be missed.
+    """
 
     names: tuple[str, ...]
     linear: Linear
-    confidence: Fraction
+    means: Mapping[str, Linear]
 
     def reach(self, sizes: Mapping[str, float | nodes.Expr]) -> nodes.Expr:
         """For absolute values of weights; those that are not named are 0."""
-        return f.reach(self._of(sizes), list(sizes.values()), self.confidence)
+        return f.reach(self.linear, [sizes.get(name, 0.0) for name in self.names])
 
     def alone(self, name: str) -> float:
         """For the weight 1 of one sum."""
-        return self._of([name]).reach((1.0,), self.confidence)
-
-    def _of(self, names: Iterable[str]) -> Linear:
-        components = (self.linear.components[self.names.index(n)] for n in names)
-        return Linear(self.linear.mechanism, tuple(components))
+        return self.linear.reach([float(n == name) for n in self.names])
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
     """``sums`` by name: released integers. ``halves`` are the half-widths of the intervals they lie in together.
 
-    Where there is a ``joint`` law, variances and covariances are bounded by it. With m and m' the means of two sides, c
-    their covariance, P, X, Y and n the sums, and primes for all of these before noise,
+    Where there is a ``joint`` law, variances and covariances are bounded by it. With x, y and p the means of the sums
+    X, Y and P, c the covariance, n the count, and primes for all of these before noise,
 
-        n (c - c') = T - (X - x' n) (Y - y' n) / n,  T = (P - p' n) - y' (X - x' n) - x' (Y - y' n)
+        n (c - c') = T - n (x - x') (y - y'),  T = (P - p' n) - y' (X - x' n) - x' (Y - y' n)
 
-    where x, y and p are the means of X, Y and P. T is the noise of P, X, Y and n with the weights 1, -y', -x' and
-    2 x' y' - p', of which the bound is a norm N. As abs(x') is at most the reach of its side, abs(X - x' n) is at most
-    K_x = half of X + reach_x half of n: so the weights that are released, 1, -y, -x and 2 x y - p, are off by K_y / n,
-    K_x / n and by reach_x K_y / n + reach_y K_x / n + K_x K_y / n^2 + abs(c - c'). Hence, for n > N(n),
+    T is the noise of P, X, Y and n with the weights 1, -y', -x' and x' y' - c', of which the bound is a norm N. With a
+    norm M for the noise of X and n, n abs(x - x') = abs(X - x' n) <= M(1, x') <= M(1, x) + abs(x - x') M(n), so that
+    abs(x - x') is at most d_x = M(1, x) / (n - M(n)), where n is above M(n); likewise for y. So the weights that are
+    released, 1, -y, -x and x y - c, are off by d_y, d_x and abs(x) d_y + abs(y) d_x + d_x d_y + abs(c - c'), and
 
-        (n - N(n)) abs(c - c') <= N(1, -y, -x, 2 x y - p) + N(n) K_x K_y / n^2
-                                  + (N(x) K_y + N(y) K_x + N(n) (reach_x K_y + reach_y K_x) + K_x K_y) / n
+        (n - N(n)) abs(c - c') <= N(1, -y, -x, x y - c) + N(x) d_y + N(y) d_x
+                                  + N(n) (abs(x) d_y + abs(y) d_x + d_x d_y) + n d_x d_y
 
-    A variance is the covariance of a side with itself; that its squares are counted from a middle changes P and p
-    alike.
+    where n is above N(n). A variance is the covariance of a side with itself. Its squares are counted from a middle m,
+    so that P - p' n does not change where p' is that of what is counted, and x' y' - c' becomes 2 x' y' - p'.
     """
 
     sums: Mapping[str, nodes.Expr]
@@ -98,8 +97,7 @@ class Moments:
 
     def variance(self, side: str) -> nodes.Expr:
         """Mean square minus squared mean, between 0 and the squared radius."""
-        raw = f.minus(f.plus(self._middled(side), self._middle(side)), f.square(self.mean(side)))
-        return f.inside(raw, 0.0, self.sides[side].radius ** 2)
+        return f.inside(self._second(side, side), 0.0, self.sides[side].radius ** 2)
 
     def variances(self, side: str) -> f.Interval:
         """Its interval."""
@@ -115,8 +113,7 @@ class Moments:
 
     def covariance(self) -> nodes.Expr:
         """Mean product minus product of means, at most the product of the radii."""
-        raw = f.minus(self._mean_product(), f.times(self.mean(X), self.mean(Y)))
-        return f.inside(raw, -self._most, self._most)
+        return f.inside(self._second(X, Y), -self._most, self._most)
 
     def covariances(self) -> f.Interval:
         """Its interval."""
@@ -129,29 +126,41 @@ class Moments:
 
     def _around(self, value: nodes.Expr, joint: JointMoments, x: str, y: str, widest: float) -> f.Interval:
         """By the joint law; what is kept within limits is no farther from what keeps to them."""
-        mean = {s: self.mean(s) for s in (x, y)}
-        sizes: dict[str, float | nodes.Expr] = {x + y: 1.0}
-        if x == y:
-            sizes[x] = f.scaled(f.size(mean[x]), 2.0)
-        else:
-            sizes |= {x: f.size(mean[y]), y: f.size(mean[x])}
-        product = f.over(self._double(x + y), self.count)
-        sizes[COUNT] = f.size(f.minus(f.scaled(f.times(mean[x], mean[y]), 2.0), product))
-        number, (far_x, far_y) = joint.alone(COUNT), (float(self.sides[s].reach) for s in (x, y))
-        off_x, off_y = (
-            self.halves[x] + far_x * self.halves[COUNT],
-            self.halves[y] + far_y * self.halves[COUNT],
+        far = {s: f.size(self.mean(s)) for s in (x, y)}
+        off = {s: self._off(joint, s) for s in (x, y)}
+        number, both = joint.alone(COUNT), f.times(off[x], off[y])
+        crossed = f.plus(f.times(far[x], off[y]), f.times(far[y], off[x]), both)
+        turned = f.minus(f.times(duck.double(2.0), self.mean(x), self.mean(y)), self._product(x, y))
+        sizes: dict[str, float | nodes.Expr] = {x + y: 1.0, COUNT: f.size(turned)}
+        sizes |= {x: f.scaled(far[x], 2.0)} if x == y else {x: far[y], y: far[x]}
+        above = f.plus(
+            joint.reach(sizes),
+            f.scaled(off[y], joint.alone(x)),
+            f.scaled(off[x], joint.alone(y)),
+            f.scaled(crossed, number),
+            f.times(self.count, both),
         )
-        more = joint.alone(x) * off_y + joint.alone(y) * off_x + number * (far_x * off_y + far_y * off_x)
-        both = off_x * off_y
-        crossed = f.plus(duck.double(more + both), f.over(duck.double(number * both), self.count))
-        above = f.plus(joint.reach(sizes), f.over(crossed, self.count))
+        least = max(number, *(joint.means[s].reach((0.0, 1.0)) for s in (x, y)))
+        is_many = nodes.Binary(">", self.count, duck.double(least))
         left = f.minus(self.count, duck.double(number))
-        half = duck.case(
-            [(nodes.Binary(">", left, duck.double(0.0)), f.over(above, left))], duck.double(widest)
-        )
+        half = duck.case([(is_many, f.over(above, left))], duck.double(widest))
         limits = (0.0, widest) if x == y else (-self._most, self._most)
         return f.clipped((f.minus(value, half), f.plus(value, half)), *limits)
+
+    def _off(self, joint: JointMoments, side: str) -> nodes.Expr:
+        """How far off a mean is, where there are enough rows."""
+        means = joint.means[side]
+        left = f.minus(self.count, duck.double(means.reach((0.0, 1.0))))
+        return f.over(f.reach(means, (1.0, f.size(self.mean(side)))), left)
+
+    def _second(self, x: str, y: str) -> nodes.Expr:
+        """A variance or covariance as it was drawn, not kept within its limits."""
+        middle = (self._middle(x),) if x == y else ()
+        return f.minus(f.plus(self._product(x, y), *middle), f.times(self.mean(x), self.mean(y)))
+
+    def _product(self, x: str, y: str) -> nodes.Expr:
+        """The mean of products, or of squares from their middle."""
+        return f.over(self._double(x + y), self.count)
 
     def deviation(self, weights: Mapping[str, nodes.Expr], sd: Mapping[str, float]) -> nodes.Expr:
         """The noise's standard deviation, to first order, of what changes by ``weights`` with each moment.
@@ -187,10 +196,10 @@ class Moments:
         terms = [f.times(weights[side], self.mean(side)) for side in (X, Y) if side in weights]
         for side in (X, Y):
             if side * 2 in weights:
-                change = f.minus(self._middled(side), f.times(two, f.square(self.mean(side))))
+                change = f.minus(self._product(side, side), f.times(two, f.square(self.mean(side))))
                 terms.append(f.times(weights[side * 2], change))
         if XY in weights:
-            change = f.minus(self._mean_product(), f.times(two, self.mean(X), self.mean(Y)))
+            change = f.minus(self._product(X, Y), f.times(two, self.mean(X), self.mean(Y)))
             terms.append(f.times(weights[XY], change))
         return f.scaled(_total(terms), sd)
 
@@ -203,13 +212,6 @@ class Moments:
 
     def _middle(self, side: str) -> nodes.Expr:
         return duck.double(float(self.sides[side].middle))
-
-    def _middled(self, side: str) -> nodes.Expr:
-        """The mean of squares, from their middle."""
-        return f.over(self._double(side * 2), self.count)
-
-    def _mean_product(self) -> nodes.Expr:
-        return f.over(self._double(XY), self.count)
 
     def _quotients(self, name: str) -> f.Interval:
         slack = duck.double(float(self.halves[name]))

@@ -20,7 +20,7 @@ from dpproxy.values.pgtypes import SqlType
 from udfs.mechanisms.linear import Linear
 
 Sides = Mapping[str, Side]
-MEANS = Fraction(1, 32)
+MEANS = Fraction(1, 64)
 """Of what an interval may miss, the share of the intervals of means, on which it hardly depends."""
 
 
@@ -40,8 +40,8 @@ class MomentFunction:
     limits: Callable[[Sides], tuple[float, float]]
     unit: Callable[[Sides], Fraction]
     formula: Callable[[Mapping[str, float]], str]
-    seconds: int = 0
-    """How many variances and covariances its interval is made of, where it is made of nothing else."""
+    is_second: bool = False
+    """Whether its interval is made of that of a variance or a covariance, and of nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,25 @@ class Statistic:
 
         Where the joint law of the noise bounds variances and covariances, little is left for the sums by themselves.
         """
-        joint, linear = None, Linear.of(noise.draws, confidence) if self.function.seconds else None
-        if linear is not None:
-            missed = (1 - confidence) * (1 - MEANS) / self.function.seconds
-            joint = JointMoments(self.function.parts, linear, 1 - missed)
+        joint = self._joint(noise, confidence) if self.function.is_second else None
+        if joint is not None:
             confidence = 1 - (1 - confidence) * MEANS
         low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence), joint))
         return self._shown(low), self._shown(high)
+
+    def _joint(self, noise: Noise, confidence: Fraction) -> JointMoments | None:
+        """The bounds of sums with weights; those of each mean, and the sums by themselves, miss ``MEANS`` each."""
+        parts, missed = self.function.parts, 1 - confidence
+        linear = Linear.of(noise.draws, 1 - missed * (1 - MEANS * (1 + len(self.sides))))
+        if linear is None:
+            return None
+        draws, means = dict(zip(parts, noise.draws, strict=True)), dict[str, Linear]()
+        for side in self.sides:
+            found = Linear.of([draws[side], draws[COUNT]], 1 - missed * MEANS)
+            if found is None:
+                return None
+            means[side] = found
+        return JointMoments(parts, linear, means)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         widths = [self.named[p].width * self._worth(p) * noise.rows for p in self.function.parts]

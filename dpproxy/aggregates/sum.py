@@ -95,7 +95,7 @@ class Sum:
             return noise.half_width(confidence)[0] * float(self.argument.unit)
         linear = Linear.of(noise.draws, confidence)
         if linear is not None:
-            return linear.reach(self.weights, confidence)
+            return linear.reach(self.weights)
         halves = noise.half_width((1 + confidence) / 2)  # both hold together, by the union bound
         return (halves[0] + abs(self.argument.centre) * halves[1]) * float(self.argument.unit)
 

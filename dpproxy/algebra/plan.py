@@ -173,13 +173,12 @@ class MeanError:
     farthest: float
     linear: Linear | None = None
     unit: float = 1.0
-    confidence: Fraction = Fraction(0)
 
     def above(self, distance: float) -> float:
         """What the sum is off together with the number, times a distance."""
         if self.linear is None:
             return self.total + distance * self.count
-        return self.linear.reach((self.unit, distance), self.confidence)
+        return self.linear.reach((self.unit, distance))
 
     def half_width(self, value: float, number: float) -> float:
         """Of an average that is shown as ``value``, from a released ``number``."""

@@ -20,16 +20,14 @@ from dpproxy.planner.reuse.rollup import could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
-from udfs.mechanisms.averaged import SCALE
+from udfs.mechanisms.averaged import USUAL, Draw
+from udfs.mechanisms.linear import Linear
 from udfs.privacy import Loss, Released
 
 MOST_NOISE = 10.0
 """A part may be derived from a stored release where that has at most this many times the noise of a new draw."""
 MOST_AVERAGED = 4
 """The most draws of the same figures that are averaged: the most accurate ones."""
-DECISIVE = 0.9
-"""From this weight on a draw of several figures is taken alone: the others would bring less than 5 %, and what is
-computed of several figures has a narrower interval by the law of one draw."""
 MOST_DESCRIPTORS = 4096
 """The most stored releases whose descriptors are held in memory."""
 MOST_QUESTIONS = 1024
@@ -341,10 +339,26 @@ def _averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
     if not isinstance(first.summed, Summed) or len(draws) == 1:
         return first
     summed = replace(first.summed, also=tuple(of for of, _, _ in draws[1:]))
-    best = max(range(len(draws)), key=lambda n: summed.means[0].weights[n])
-    if len(summed.columns) > 1 and all(m.weights[best] > DECISIVE * SCALE for m in summed.means):
+    best = taken_alone(summed)
+    if best is not None:
         return replace(summing[best], cost=first.cost)
     table = payloads.averaged([table for _, table, _ in draws], summed.means)
     return PartAnswer(
         Released(table, first.released.loss), first.cost, summed, tuple(o for *_, of in draws for o in of)
     )
+
+
+def taken_alone(summed: Summed) -> int | None:
+    """The draw of several figures, by its place, that is nearer by itself; None where the mean is.
+
+    The mean has less noise, but of what is computed of several figures the law of one draw tells more. That is looked
+    at for two of them: other figures of the same draws are alike.
+    """
+    place = max(range(1 + len(summed.also)), key=lambda n: summed.means[0].weights[n])
+    best = (summed, *summed.also)[place]
+    mean = Linear.joint(summed.means[:2], USUAL)
+    alone = Linear.joint([Draw(best.mechanism, c, best.terms) for c in best.columns[:2]], USUAL)
+    if len(summed.columns) < 2 or alone is None or mean is None:
+        return None
+    is_farther = any(mean.reach(w) > alone.reach(w) for w in ((1.0, 0.0), (0.0, 1.0)))
+    return place if is_farther else None

@@ -359,13 +359,14 @@ def _noise(
     mechanism = allocation.mechanism
     terms = 1
     if summed is not None and summed.also:
-        means = [summed.means[i] for i in indexes]
+        means = tuple(summed.means[i] for i in indexes)
         return Noise(
             tuple(m.noise_sd() for m in means),
             lambda confidence: tuple(m.half_width(confidence) for m in means),
             rows,
             bell=True,
             rounded=True,
+            draws=means,
         )
     if summed is not None:
         mechanism, terms = summed.mechanism, summed.terms

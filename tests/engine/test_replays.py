@@ -8,15 +8,18 @@ from typing import Any, NoReturn
 
 import pytest
 
-from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.algebra.plan import Answer, Caller, Summed
 from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
-from dpproxy.engine.replays import Execution, PartAnswer, Replays
+from dpproxy.engine.replays import Execution, PartAnswer, Replays, taken_alone
 from dpproxy.planner.reuse.descriptor import described
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY
 from tests.engine.test_answers import ask as asked
 from tests.proxies import started, write_home
+from udfs.mechanisms import Staircase
+from udfs.mechanisms.averaged import USUAL, Draw
+from udfs.mechanisms.linear import Linear
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -211,3 +214,29 @@ def test_what_was_answered_between_a_look_and_the_claim_is_not_charged_again(
     ask(engine, COUNT)
     assert looks == [False, False, True]
     assert Decimal(left) - Decimal(engine.show(ANN, "dp.budget_remaining", DEFAULTS)) == 1
+
+
+@pytest.mark.parametrize("share", [30, 50, 70, 80, 90, 100, 150, 300])
+def test_two_draws_of_several_figures_tell_no_less_than_the_better_of_them(share: int):
+    """What is computed of a mean is within what the better draw would be within, whatever the weights."""
+    draws = [Staircase.best((500, 1), nano * 10**6) for nano in (100, share)]
+    summed = Summed(draws[0], (0, 1), 1, (Summed(draws[1], (0, 1), 1),))
+    better = max((0, 1), key=lambda n: draws[n].nano)
+    one = Linear.joint([Draw(draws[better], c) for c in (0, 1)], USUAL)
+    mean = Linear.joint(summed.means, USUAL)
+    assert one is not None
+    assert mean is not None
+    alone = taken_alone(summed)
+    assert alone in (None, better)
+    assert (alone is None) is (40 < share < 250)
+    for weights in ((1.0, 0.0), (0.0, 1.0), (1.0, 300.0), (1.0, 500.0), (1.0, 5000.0)):
+        assert alone is not None or mean.reach(weights) <= one.reach(weights)
+
+
+def test_figures_that_are_alone_are_averaged_whatever_their_weights():
+    assert (
+        taken_alone(
+            Summed(Staircase.best((1,), 10**8), (0,), 1, (Summed(Staircase.best((1,), 10**7), (0,), 1),))
+        )
+        is None
+    )

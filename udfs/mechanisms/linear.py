@@ -1,146 +1,276 @@
-"""How far weighted sums of the components of one draw are from 0: a bound that is a norm of the weights.
+"""How far weighted sums of released numbers are from the same without noise: a bound that is a norm of the weights.
 
-The noise of a component with a uniform number from -1/2 to 1/2 on top is a mixture of uniform laws around 0, jointly
-for all components. So each weighted sum has a symmetric density that falls from 0 on, whose tail an even moment bounds.
-The root of the moment is a norm of the weights (Minkowski), so that a bound for the weights that are meant follows from
-one for weights near them. Source: Winckler, "Allgemeine Saetze zur Theorie der unregelmaessigen Beobachtungsfehler",
-1866. Proof: ``linear.md``.
+The noise of a number with a uniform number from -1/2 to 1/2 on top is a mixture of laws that are symmetric and fall
+from 0 on. Given what is mixed, how far out a weighted sum is follows from its variance alone, about: so the bound is a
+factor times the root of a sum of squares, with one factor for all weights. Proof: ``linear.md``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import factorial, log, prod
+from math import comb, exp, expm1, hypot, log, log1p, pi, sqrt
 from typing import Final
 
-from udfs.mechanisms.averaged import ROUNDING, Draw
+import numpy as np
+
+from udfs.mechanisms.averaged import BEYOND, ROUNDING, SCALE, Averaged, Draw, Floats
+from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
-from udfs.mechanisms.levels import Factor, binomial
 from udfs.mechanisms.staircase import Staircase
 
-LARGEST: Final = 8
+MOST_TERMS: Final = 64
+"""Draws of staircases in one number; of more there is no bound."""
+LARGEST: Final = 40
 """The largest moment that is taken."""
+_CELLS: Final = 1024
+"""So many levels, and variances, are told apart."""
+_TURNS: Final = 40
+"""Of the search for the least factor."""
+_STEEPEST: Final = 3 * sqrt(6 / pi) * exp(-1.5)
 
-Exponents = tuple[int, ...]
-"""Of the squares of weights."""
+Number = Draw | Averaged
+"""What the noise of a released number is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Components of one draw, and what sums of them with weights are within.
+    """What weighted sums of several released numbers are within, with the confidence that it was made for.
 
-    >>> Linear(Laplace((1,), 10**9), (0,)).reach((1.0,), Fraction(19, 20)) >= 3
+    ``scales`` and ``halves`` are those of each number: of the root of the sum of squares, and of the sum.
+
+    >>> bound = Linear.of([Draw(Laplace((1,), 10**9), 0)], Fraction(19, 20))
+    >>> bound is not None and 3 <= bound.reach([1.0]) <= 4
     True
     """
 
-    mechanism: Staircase | Laplace
-    components: tuple[int, ...]
+    scales: tuple[float, ...]
+    halves: tuple[float, ...]
 
     @staticmethod
-    def of(draws: Sequence[Draw], confidence: Fraction) -> "Linear | None":
-        """What ``draws`` are components of; None where they are of several draws, or of another mechanism.
+    def of(numbers: Sequence[Number], confidence: Fraction) -> "Linear | None":
+        """As ``joint``; None, too, where half-widths that hold together are less for weights that make all alike.
 
-        None, too, where weights that make all components alike are bounded nearer by half-widths that hold together.
+        So they are where noise is mostly 0. Of means of several draws that is not looked at.
         """
-        if not draws or any(d.terms != 1 or d.mechanism != draws[0].mechanism for d in draws):
-            return None
-        mechanism = draws[0].mechanism
-        if not isinstance(mechanism, Staircase | Laplace):
-            return None
-        found = Linear(mechanism, tuple(d.component for d in draws))
+        found = Linear.joint(numbers, confidence)
+        singles = [n for n in numbers if isinstance(n, Draw) and n.terms == 1]
+        if found is None or len(singles) < len(numbers):
+            return found
+        share = 1 - (1 - confidence) / len(singles)
         alike = [1 / s if s else 0.0 for s in found.scales]
-        halves = mechanism.half_width(1 - (1 - confidence) / len(draws))
-        apart = sum(w * halves[c] for w, c in zip(alike, found.components, strict=True))
-        return found if found.reach(alike, confidence) < apart else None
-
-    @property
-    def scales(self) -> tuple[float, ...]:
-        """The standard deviation of each component with its uniform number; 0 without noise."""
-        return tuple(float(v) ** 0.5 for v in _variances(self))
+        apart = sum(
+            w * d.mechanism.half_width(share)[d.component] for w, d in zip(alike, singles, strict=True)
+        )
+        return found if found.reach(alike) < apart else None
 
     @staticmethod
-    def power(confidence: Fraction) -> int:
-        """The moment that is taken, a public choice: the farther out the bound, the larger."""
-        return min(LARGEST, max(4, 2 * round(-log(1 - confidence) / 2)))
+    def joint(numbers: Sequence[Number], confidence: Fraction) -> "Linear | None":
+        """The bound; None where not all numbers are made alike of the same draws of one kind of mechanism."""
+        return _linear(tuple(numbers), confidence)
 
-    def terms(self, confidence: Fraction) -> dict[Exponents, float]:
-        """The bound without half a unit of each weight, to the ``power``, as a polynomial.
-
-        Its variables are the squares of the weights times ``scales``; all factors are positive.
-        """
-        return _terms(self, confidence)
-
-    def reach(self, weights: Sequence[float], confidence: Fraction) -> float:
+    def reach(self, weights: Sequence[float]) -> float:
         """An r with P(abs(weighted sum of noises) > r) <= 1 - confidence; a norm of the weights."""
-        sizes = [abs(w) * s for w, s in zip(weights, self.scales, strict=True)]
-        top = max(sizes)
-        if not top:
-            return 0.0
-        squares = [(size / top) ** 2 for size in sizes]
-        moment = sum(
-            factor * prod(x**k for x, k in zip(squares, powers, strict=True))
-            for powers, factor in self.terms(confidence).items()
+        halves = sum(abs(w) * h for w, h in zip(weights, self.halves, strict=True))
+        return hypot(*(w * s for w, s in zip(weights, self.scales, strict=True))) * (1 + ROUNDING) + halves
+
+
+@dataclass(frozen=True, slots=True)
+class _Squares:
+    """The law of a number that is not negative: values and their shares; what is ``missing`` is infinitely large."""
+
+    values: Floats
+    shares: Floats
+    missing: float
+
+    def plus(self, other: "_Squares") -> "_Squares":
+        """The law of a sum of independent numbers, or of larger ones."""
+        sums = np.add.outer(self.values, other.values).ravel()
+        top = float(sums.max())
+        cells = np.ceil(sums * (_CELLS / top)).astype(np.int64)
+        shares = np.bincount(cells, np.multiply.outer(self.shares, other.shares).ravel(), _CELLS + 1)
+        values = np.arange(_CELLS + 1, dtype=np.float64) * (top / _CELLS * (1 + ROUNDING))
+        return _Squares(
+            values[shares > 0], shares[shares > 0].astype(np.float64), self.missing + other.missing
         )
-        halves = sum(abs(w) for w, s in zip(weights, sizes, strict=True) if s) / 2
-        return float(top * moment ** (1 / self.power(confidence)) * (1 + ROUNDING) + halves)
+
+    def times(self, factor: float, many: int) -> "_Squares":
+        """The law of the sum of so many, each times a factor."""
+        one = _Squares(self.values * factor, self.shares, self.missing)
+        found = one
+        for bit in f"{many:b}"[1:]:
+            found = found.plus(found)
+            found = found.plus(one) if bit == "1" else found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A draw of all numbers: their components, the share of each that it is, and how many it is the sum of."""
+
+    mechanism: Staircase | Laplace | Gaussian
+    components: tuple[int, ...]
+    shares: tuple[float, ...]
+    terms: int
 
 
 @lru_cache(maxsize=1024)
-def _variances(linear: Linear) -> tuple[Fraction, ...]:
-    places = range(len(linear.components))
-    return tuple(_moment(linear, tuple(int(i == j) for j in places)) for i in places)
+def _linear(numbers: tuple[Number, ...], confidence: Fraction) -> Linear | None:
+    means = [n if isinstance(n, Averaged) else Averaged((n,)) for n in numbers]
+    drawn = None if len(set(numbers)) < len(numbers) else _drawn(means)
+    if drawn is None:
+        return None
+    allowed, kinds = float(1 - confidence), {type(d.mechanism) for d in drawn}
+    if kinds <= {Staircase}:
+        found = _staircases(drawn, len(means), allowed)
+    else:
+        least = _least(_exponential if kinds == {Laplace} else _normal, allowed)
+        sizes = ([_size(d, n) for d in drawn] for n in range(len(means)))
+        found = [least * hypot(*of) for of in sizes] if len(kinds) == 1 else None
+    if found is None:
+        return None
+    halves = [(0.5 if m.is_single else 1.0) if s else 0.0 for m, s in zip(means, found, strict=True)]
+    return Linear(tuple(found), tuple(halves))
 
 
-@lru_cache(maxsize=1024)
-def _terms(linear: Linear, confidence: Fraction) -> dict[Exponents, float]:
-    power, found = linear.power(confidence), {}
-    gauss = Fraction(power, power + 1) ** power / (1 - confidence)
-    variances = _variances(linear)
-    for powers in _exponents(power // 2, [bool(v) for v in variances]):
-        ways = Fraction(factorial(power), prod(factorial(2 * k) for k in powers))
-        scale = prod((v**k for v, k in zip(variances, powers, strict=True)), start=Fraction(1))
-        found[powers] = float(gauss * ways * _moment(linear, powers) / scale)
+def _drawn(means: Sequence[Averaged]) -> list[_Drawn] | None:
+    """The draws that all numbers are means of; None where these are different ones."""
+    if not means or len({len(m.draws) for m in means}) > 1:
+        return None
+    found = []
+    for place, each in enumerate(zip(*(m.draws for m in means), strict=True)):
+        mechanism, terms = each[0].mechanism, each[0].terms
+        is_known = isinstance(mechanism, Staircase | Laplace | Gaussian)
+        if not is_known or any((d.mechanism, d.terms) != (mechanism, terms) for d in each):
+            return None
+        shares = tuple(m.weights[place] / SCALE for m in means)
+        if terms and any(shares):
+            found.append(_Drawn(mechanism, tuple(d.component for d in each), shares, terms))
     return found
 
 
-def _exponents(whole: int, noisy: Sequence[bool]) -> Iterator[Exponents]:
-    """All that add up to ``whole``, 0 for components without noise."""
-    if len(noisy) == 1:
-        yield from [(whole,)] if noisy[0] or not whole else []
-        return
-    for first in range(whole + 1 if noisy[0] else 1):
-        for rest in _exponents(whole - first, noisy[1:]):
-            yield (first, *rest)
+def _staircases(drawn: Sequence[_Drawn], count: int, allowed: float) -> list[float] | None:
+    """The scale of each number, of which there are ``count``; None where too many draws are added up."""
+    terms = sum(d.terms for d in drawn)
+    if terms > MOST_TERMS:
+        return None
+    made = [
+        _levels(d.mechanism, d.components, allowed, terms)
+        for d in drawn
+        if isinstance(d.mechanism, Staircase)
+    ]
+    sizes = [
+        [s * share for s, share in zip(scales, d.shares, strict=True)]
+        for (scales, _), d in zip(made, drawn, strict=True)
+    ]
+    whole = [
+        hypot(*(sqrt(d.terms) * of[n] for d, of in zip(drawn, sizes, strict=True))) for n in range(count)
+    ]
+    if not any(whole):
+        return whole
+    squares: _Squares | None = None
+    for (_, law), d, of in zip(made, drawn, sizes, strict=True):
+        most = max((s / w) ** 2 for s, w in zip(of, whole, strict=True) if w)
+        part = law.times(most, d.terms)
+        squares = part if squares is None else squares.plus(part)
+    if squares is None:
+        raise AssertionError("a number with noise has a draw")
+    uniform = terms * sum(map(bool, whole))
+
+    def beyond(x: float) -> float:
+        tails = _sum_of_uniform(x / np.sqrt(squares.values), uniform)
+        return float(np.dot(squares.shares, tails)) * (1 + ROUNDING) + squares.missing
+
+    least = _least(beyond, allowed)
+    return [size * least for size in whole]
 
 
-@lru_cache(maxsize=4096)
-def _moment(linear: Linear, powers: Exponents) -> Fraction:
-    """The mean of the product of even powers of components with their uniform numbers: exact."""
-    mechanism = linear.mechanism
-    sides = prod(2 * k + 1 for k in powers) << 2 * sum(powers)
-    if isinstance(mechanism, Staircase):
-        if any(k and not mechanism.widths[c] for c, k in zip(linear.components, powers, strict=True)):
-            return Fraction(0)
-        more = [
-            mechanism.factors[c] for c, k in zip(linear.components, powers, strict=True) for _ in range(2 * k)
+def _levels(
+    mechanism: Staircase, components: Sequence[int], allowed: float, terms: int
+) -> tuple[list[float], _Squares]:
+    """Scales of components, and the law of what the level makes of their squares, at most."""
+    missing = allowed / (BEYOND * terms)
+    lasts, shares = _cells(mechanism, missing)
+    usual = float(lasts[np.argmax(np.cumsum(shares) >= 1 - allowed)])
+    sides = [mechanism.factors[c] if mechanism.widths[c] else (0, 0) for c in components]
+    scales = [(side + more * usual) / sqrt(12) for side, more in sides]
+    values = np.zeros_like(lasts)
+    for (side, more), scale in zip(sides, scales, strict=True):
+        if scale:
+            values = np.maximum(values, ((side + more * lasts) / (sqrt(12) * scale)) ** 2)
+    return scales, _Squares(values * (1 + ROUNDING), shares, missing)
+
+
+@lru_cache(maxsize=256)
+def _cells(mechanism: Staircase, missing: float) -> tuple[Floats, Floats]:
+    """The last level of each cell of levels, and the share of the cell; those beyond have less than is ``missing``."""
+    fall, top = log(mechanism.ratio) - 64 * log(2), 64
+    while True:
+        levels = np.arange(top + 1, dtype=np.float64)
+        logs = fall * levels
+        for side, more in mechanism.factors:
+            logs += np.log(side + more * levels)
+        shares, ratio = np.exp(logs - logs.max()), exp(logs[-1] - logs[-2])
+        if ratio < 1 and 2 * shares[-1] * ratio <= missing * shares.sum() * (1 - ratio):
+            break
+        top *= 2
+    firsts = np.arange(0, top + 1, top // _CELLS + 1)
+    return np.append(firsts[1:] - 1.0, float(top)), np.add.reduceat(shares / shares.sum(), firsts)
+
+
+def _sum_of_uniform(y: Floats, many: int) -> Floats:
+    """The most that P(abs(T) > y) can be, for a weighted sum T of so many uniform numbers around 0, of variance 1."""
+    near = np.maximum(1 - y / sqrt(3), 0.0)
+    if many == 1:
+        return near
+    if many == 2:
+        return np.maximum(near, np.maximum(sqrt(6) - y, 0.0) ** 2 / 6)
+    found = np.ones_like(y)
+    for half, moment in enumerate(_moments(many)[1:], start=1):
+        p = 2 * half
+        found = np.minimum(found, np.exp(p * log(p / (p + 1)) + log(moment) - p * np.log(y)))
+    return np.where(y * sqrt(3) <= 2, near, found)
+
+
+@lru_cache(maxsize=64)
+def _moments(many: int) -> list[float]:
+    """The even ones up to ``LARGEST`` of a sum of so many alike uniform numbers, of variance 1."""
+    one = [(3 / many) ** k / (2 * k + 1) for k in range(LARGEST // 2 + 1)]
+    found = one
+    for _ in range(many - 1):
+        found = [
+            sum(comb(2 * k, 2 * j) * found[j] * one[k - j] for j in range(k + 1)) for k in range(len(one))
         ]
-        return _mean(mechanism.factors, more, Fraction(mechanism.ratio, 2**64)) / sides
-    ratios = [(mechanism.ratios[c], k) for c, k in zip(linear.components, powers, strict=True) if k]
-    found = Fraction(1)
-    for ratio, k in ratios:
-        found *= _mean([(1, 2)], [(1, 2)] * (2 * k), ratio.fraction) if ratio is not None else 0
-    return found / sides
+    return found
 
 
-def _mean(sides: Sequence[Factor], more: Sequence[Factor], q: Fraction) -> Fraction:
-    """Of the product of ``more``, over levels that are as likely as the product of ``sides`` times q**t."""
-    return _total(binomial([*sides, *more]), q) / _total(binomial(sides), q)
+def _size(drawn: _Drawn, number: int) -> float:
+    """Of the exponential law that one number's noise is more peaked than, or what it is as a normal one, at most."""
+    mechanism = drawn.mechanism
+    ratio = None if isinstance(mechanism, Staircase) else mechanism.ratios[drawn.components[number]]
+    if ratio is None:
+        return 0.0
+    rest = float(1 - ratio.fraction)
+    one = 1 / rest - 0.5 if isinstance(mechanism, Laplace) else sqrt(1 / 12 - 1 / (2 * log1p(-rest)))
+    return one * drawn.shares[number] * sqrt(drawn.terms)
 
 
-def _total(coefficients: Sequence[int], q: Fraction) -> Fraction:
-    """The sum over t of a polynomial in the basis C(t, m) times q**t."""
-    p, n = q.as_integer_ratio()
-    top = len(coefficients) - 1
-    whole = sum(c * p**m * (n - p) ** (top - m) for m, c in enumerate(coefficients))
-    return Fraction(whole * n, (n - p) ** (top + 1))
+def _exponential(x: float) -> float:
+    """P(abs(T) > x) at most, for a sum T of two-sided exponential numbers whose squared scales add up to 1."""
+    return exp(-x) + _STEEPEST / x**2 * exp(-x * x / 6)
+
+
+def _normal(x: float) -> float:
+    """P(abs(T) > x) at most, for a T with a density that falls from 0 on, and E exp(s T) <= exp(s^2 / 2)."""
+    return 2 * exp(-1 - x * x / 2) / -expm1(-2 * x * x)
+
+
+def _least(beyond: Callable[[float], float], allowed: float) -> float:
+    """The least x, about, with ``beyond`` at most what is allowed; always one with that."""
+    low, high = 0.0, 1.0
+    while beyond(high) > allowed:
+        low, high = high, 2 * high
+    for _ in range(_TURNS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if beyond(middle) > allowed else (low, middle)
+    return high * (1 + ROUNDING)

@@ -26,7 +26,7 @@ from dpproxy.analysis.typed import as_double
 from dpproxy.planner.release.linear_forms import Block, block
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
-from udfs.mechanisms.averaged import widest
+from udfs.mechanisms.averaged import Draw, widest
 
 Distance = float | nodes.Expr
 """The same for all rows, or a DOUBLE of each row: NULL where none is proved."""
@@ -230,7 +230,10 @@ class _Distances:
         sd = call.aggregate.error(call.noise, self._confidence).noise_sd
         if not sd or self._scope.filtered:
             return None
-        reach = widest(call.noise.draws[0], max(1, self._scope.groups), self._confidence)
+        [draw] = call.noise.draws
+        if not isinstance(draw, Draw):
+            return None
+        reach = widest(draw, max(1, self._scope.groups), self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
         many = as_double(compile_expression(counted, self._scope.scope()))
         total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))

@@ -25,8 +25,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.typed import as_double
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import INTEGERS
-from udfs.mechanisms.averaged import Draw
-from udfs.mechanisms.linear import Linear
+from udfs.mechanisms.linear import Linear, Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Form:
     """Weights of released columns, and the most that rounding moves their sum by."""
 
     weights: Mapping[nodes.Expr, float]
-    draws: Mapping[nodes.Expr, Draw]
+    draws: Mapping[nodes.Expr, Number]
     step: float = 0.0
 
     def times(self, factor: float) -> "Form":
@@ -54,26 +53,28 @@ class Block:
     """A sum with weights, or a quotient by another one, of one draw."""
 
     node: exp.Expr
-    linear: Linear
-    columns: tuple[nodes.Expr, ...]
+    draws: Mapping[nodes.Expr, Number]
     top: Form
     bottom: Form | None
 
     def distance(self, scope: ReleasedScope, confidence: Fraction) -> float | nodes.Expr:
         """How far off it is; NULL where the divisor may be zero."""
-        over = [self.top.weights.get(c, 0.0) for c in self.columns]
+        over = [self.top.weights.get(c, 0.0) for c in self.draws]
+        linear = Linear.joint(list(self.draws.values()), confidence)
+        if linear is None:
+            raise AssertionError("a block has a joint law")
         if self.bottom is None:
-            return self.linear.reach(over, confidence) + self.top.step
-        under = [self.bottom.weights.get(c, 0.0) for c in self.columns]
+            return linear.reach(over) + self.top.step
+        under = [self.bottom.weights.get(c, 0.0) for c in self.draws]
         a, b = (
             as_double(compile_expression(n, scope.scope())) for n in (self.node.this, self.node.expression)
         )
         d = f.over(a, duck.call("nullif", b, duck.double(0.0)))
         sizes = [_size(w, v, d) for w, v in zip(over, under, strict=True)]
-        above = f.reach(self.linear, sizes, confidence)
+        above = f.reach(linear, sizes)
         if self.top.step or self.bottom.step:
             above = f.plus(above, duck.double(self.top.step), f.scaled(f.size(d), self.bottom.step))
-        left = f.minus(f.size(b), duck.double(self.linear.reach(under, confidence) + self.bottom.step))
+        left = f.minus(f.size(b), duck.double(linear.reach(under) + self.bottom.step))
         found = duck.case([(nodes.Binary(">", left, duck.double(0.0)), f.over(above, left))], None)
         whole = compile_expression(self.node, scope.scope()).type.oid in INTEGERS
         return (
@@ -93,7 +94,7 @@ def _size(over: float, under: float, d: nodes.Expr) -> float | nodes.Expr:
 def block(
     node: exp.Expr, scope: ReleasedScope, confidence: Fraction, step: Callable[[exp.Expr], float | None]
 ) -> Block | None:
-    """The expression as a block, where that is nearer than the bounds of each released number by themselves.
+    """The expression as a block, where the law of its released numbers is nearer than the bounds of each by itself.
 
     ``step`` is the most that a cast or rounding adds; None where that is not known.
     """
@@ -108,8 +109,8 @@ def block(
     if top is None or (bottom is None and len(top.weights) < 2):
         return None
     draws = {**top.draws, **(bottom.draws if bottom is not None else {})}
-    linear = Linear.of(list(draws.values()), confidence)
-    return None if linear is None else Block(node, linear, tuple(draws), top, bottom)
+    has_law = Linear.of(list(draws.values()), confidence) is not None
+    return Block(node, draws, top, bottom) if has_law else None
 
 
 class _Forms:

@@ -9,7 +9,7 @@ from dpproxy.algebra.plan import Plan
 from tests.golden.world import World, build, plan_of
 from tests.planner.release.test_intervals import HEADER, shown
 
-DRAWS = 1500
+DRAWS = 6000
 COLUMNS = {"dp.epsilon": "0.1", "dp.intervals": "columns"}
 
 
@@ -47,7 +47,8 @@ def widths(plan: Plan, exact: Sequence[int]) -> tuple[float, float, float]:
     ],
 )
 def test_intervals_are_near_the_best(world: World, written: str):
-    """At most 1.45 times what 95 % of 1,500 values are within: 1.31 was measured, and chance adds 4 % or less.
+    """At most 1.3 times what 95 % of 6,000 values are within: 1.2 was measured. Chance takes 9 % off that once in 10**6
+    times: the standard deviation of the quantile is 1.8 %.
 
     They hold for 95 % of values or more: a false alarm is 4.9 standard deviations, under 1e-6 a case.
     """
@@ -59,7 +60,7 @@ def test_intervals_are_near_the_best(world: World, written: str):
     exact = [40_000 if w == 1 else w * 8_000 for w in part.mechanism.widths]
     held, half, best = widths(plan, exact)
     assert held >= 0.95 - 4.9 * (0.05 * 0.95 / DRAWS) ** 0.5
-    assert half <= 1.45 * best
+    assert half <= 1.3 * best
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_a_sum_beside_its_average_is_one_bound_of_both_measures(world: World):
     [(total, _, low, high, *_)] = shown(plan, [exact])
     half, best = float(str(high)) - float(str(total)), float(np.quantile(off, 0.95))
     assert float(str(high)) - float(str(low)) == pytest.approx(2 * half)
-    assert best / 1.1 <= half <= 1.4 * best
+    assert best / 1.1 <= half <= 1.25 * best
 
 
 def test_a_divisor_that_may_be_zero_has_no_interval(world: World):

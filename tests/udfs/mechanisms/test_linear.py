@@ -1,16 +1,17 @@
-"""Weighted sums of one draw: the bound against exact tails of small mechanisms, and that it is a norm."""
+"""Weighted sums of released numbers: the bound against exact tails of small mechanisms, and that it is a norm."""
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 
-from udfs.mechanisms import Gaussian
-from udfs.mechanisms.averaged import Draw
+from udfs.mechanisms import linear
+from udfs.mechanisms.averaged import Averaged, Draw
+from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
-from udfs.mechanisms.linear import Linear
+from udfs.mechanisms.linear import Linear, Number
 from udfs.mechanisms.staircase import Staircase
 
 CONFIDENCE = Fraction(19, 20)
@@ -19,9 +20,20 @@ SMALL: tuple[Staircase | Laplace, ...] = (
     Staircase((2, 1), 3 * 10**9, (1, 0)),
     Laplace((1, 2), 5 * 10**9, 2),
 )
+LARGE = (Staircase.best((100, 1), 10**8), Laplace.best((1, 30), 10**9), Gaussian.best((1, 30), 10**8))
 WEIGHTS = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, -2.0), (0.3, 5.0), (-1.0, 0.01))
 REACH = 14
 """Beyond it is nearly none of a small one's noise; what is, is counted as missed."""
+
+
+def bound(numbers: list[Number], confidence: Fraction = CONFIDENCE) -> Linear:
+    found = Linear.joint(numbers, confidence)
+    assert found is not None
+    return found
+
+
+def both(mechanism: Staircase | Laplace | Gaussian) -> list[Number]:
+    return [Draw(mechanism, 0), Draw(mechanism, 1)]
 
 
 def missed(mechanism: Staircase | Laplace, is_within: Callable[[int, int], bool]) -> Fraction:
@@ -35,71 +47,132 @@ def missed(mechanism: Staircase | Laplace, is_within: Callable[[int, int], bool]
 def test_no_weights_pass_their_bound_more_often_than_it_says(
     mechanism: Staircase | Laplace, confidence: Fraction
 ):
-    linear = Linear(mechanism, (0, 1))
+    found = bound(both(mechanism), confidence)
     for a, b in WEIGHTS:
-        reach = linear.reach((a, b), confidence)
+        reach = found.reach((a, b))
         assert missed(mechanism, lambda x, y: abs(a * x + b * y) <= reach) <= 1 - confidence  # noqa: B023
 
 
-@pytest.mark.parametrize("mechanism", SMALL)
-def test_moments_are_those_of_the_law_with_uniform_numbers_on_top(mechanism: Staircase | Laplace):
-    """The mean of (a X + b Y)^4, of all noise within reach, against what the bound is made of."""
-    linear, confidence = Linear(mechanism, (0, 1)), CONFIDENCE
+def test_no_weights_of_narrow_normal_noise_pass_their_bound():
+    """Exact up to floating point: two independent laws of which nothing is left out that matters."""
+    mechanism = Gaussian((1, 1), 2 * 10**9, 2)
+    found, inside = bound(both(mechanism)), range(-REACH, REACH + 1)
+    law = {z: float(mechanism.weight((z, 0))) for z in inside}
     for a, b in WEIGHTS:
-        found = sum(
-            float(mechanism.pmf((x, y))) * _fourth(a * x + b * y, a, b)
-            for x, y in product(range(-REACH, REACH + 1), repeat=2)
-        )
-        halves = (abs(a) + abs(b)) / 2
-        moment = ((linear.reach((a, b), confidence) - halves) * 5 / 4) ** 4 * float(1 - confidence)
-        assert moment == pytest.approx(found, rel=1e-4)
+        reach = found.reach((a, b))
+        held = sum(law[x] * law[y] for x, y in product(inside, repeat=2) if abs(a * x + b * y) <= reach)
+        assert held >= 0.95 * sum(law.values()) ** 2
 
 
-def _fourth(at: float, a: float, b: float) -> float:
-    """The mean of (at + a U + b V)^4, for U and V uniform on [-1/2, 1/2]."""
-    second = (a * a + b * b) / 12
-    fourth = (a**4 + b**4) / 80 + 6 * a * a * b * b / 144
-    return at**4 + 6 * at * at * second + fourth
+@pytest.mark.parametrize("mechanism", SMALL)
+def test_no_weights_of_means_of_two_draws_pass_their_bound(mechanism: Staircase | Laplace):
+    """Exact: the law of the mean of two draws of both components, as far as 5 steps each."""
+    numbers: list[Number] = [Averaged((Draw(mechanism, c), Draw(mechanism, c))) for c in (0, 1)]
+    found, inside = bound(numbers), list(product(range(-5, 6), repeat=2))
+    shares = {z: float(mechanism.pmf(z)) for z in inside}
+    for a, b in WEIGHTS:
+        reach, held = found.reach((a, b)), 0.0
+        for (x, y), one in shares.items():
+            for (v, w), other in shares.items():
+                mean = [
+                    n.of(pair)
+                    for n, pair in zip(numbers, ((x, v), (y, w)), strict=True)
+                    if isinstance(n, Averaged)
+                ]
+                held += one * other * (abs(a * mean[0] + b * mean[1]) <= reach)
+        assert held >= 0.95
 
 
-@pytest.mark.parametrize("mechanism", [*SMALL, Staircase.best((100, 1), 10**8), Laplace.best((1, 30), 10**9)])
-def test_it_is_a_norm_that_grows_with_each_weight(mechanism: Staircase | Laplace):
-    linear = Linear(mechanism, (0, 1))
-
-    def reach(a: float, b: float) -> float:
-        return linear.reach((a, b), CONFIDENCE)
-
+@pytest.mark.parametrize("mechanism", [*SMALL, *LARGE])
+def test_it_is_a_norm_that_grows_with_each_weight(mechanism: Staircase | Laplace | Gaussian):
+    found = bound(both(mechanism))
     for (a, b), (c, d) in product(WEIGHTS, repeat=2):
-        assert reach(a + c, b + d) <= (reach(a, b) + reach(c, d)) * (1 + 1e-9)
-        assert reach(3 * a, -3 * b) == pytest.approx(3 * reach(a, b))
-        assert reach(a, b) <= reach(abs(a) + abs(c), abs(b) + abs(d)) * (1 + 1e-9)
+        assert found.reach((a + c, b + d)) <= (found.reach((a, b)) + found.reach((c, d))) * (1 + 1e-9)
+        assert found.reach((3 * a, -3 * b)) == pytest.approx(3 * found.reach((a, b)))
+        assert found.reach((a, b)) <= found.reach((abs(a) + abs(c), abs(b) + abs(d))) * (1 + 1e-9)
 
 
-def test_it_is_nearer_than_half_widths_that_hold_together():
-    for mechanism in (Staircase.best((1, 1), 10**8), Staircase.best((1000, 1, 7), 10**8)):
-        halves = mechanism.half_width(1 - Fraction(1, 20) / len(mechanism.widths))
-        alike = [1 / w for w in mechanism.widths]
-        apart = sum(h * w for h, w in zip(halves, alike, strict=True))
-        components = tuple(range(len(alike)))
-        assert Linear(mechanism, components).reach(alike, CONFIDENCE) < 0.8 * apart
+@pytest.mark.statistical
+@pytest.mark.parametrize("widths", [(1, 1), (500, 1), (50, 1, 5000), (500, 1, 250_000, 500, 250_000)])
+@pytest.mark.parametrize("kind", [Staircase, Laplace, Gaussian])
+def test_it_is_at_most_a_quarter_above_the_best(
+    kind: type[Staircase | Laplace | Gaussian], widths: tuple[int, ...]
+):
+    """At weights that make components alike, and at one alone: 1.21 was measured. 40,000 draws: the quantile of 95 % is
+    off by under 4 % but once in 10**6 times (its standard deviation is 0.7 %).
+    """
+    nano = 10**8 if kind is not Gaussian else 10**7 // 2
+    mechanism = kind.best(widths, nano)
+    found = bound([Draw(mechanism, c) for c in range(len(widths))])
+    noise = mechanism.draw(40_000).astype(np.float64)
+    for shares in ([1.0] * len(widths), [1.0] + [0.0] * (len(widths) - 1)):
+        weights = [share / scale for share, scale in zip(shares, found.scales, strict=True)]
+        best = float(np.quantile(np.abs(noise @ np.array(weights)), 0.95))
+        assert best / 1.04 <= found.reach(weights) <= 1.25 * 1.04 * best
+
+
+def test_tails_of_sums_of_uniform_numbers_are_at_most_what_is_said():
+    """Of two, exactly: a trapezoid. Of three, by the volume that a corner cuts from a cube."""
+    for angle in np.linspace(0.01, np.pi / 4, 40):
+        a, b = float(np.sqrt(3) * np.cos(angle)), float(np.sqrt(3) * np.sin(angle))
+        for y in np.linspace(0.1, 2.4, 24):
+            tail = 1 - y / a if y < a - b else max(a + b - y, 0.0) ** 2 / (4 * a * b)
+            assert tail <= linear._sum_of_uniform(np.array([y]), 2)[0] + 1e-12
+    for weights in product((0.2, 0.6, 1.0), repeat=3):
+        sides = np.sqrt(3) * np.array(weights) / np.linalg.norm(weights)
+        for y in np.linspace(0.1, 2.9, 29):
+            corners = product((0, 1), repeat=3)
+            cut = sum(
+                (-1) ** sum(c) * max(sides.sum() - 2 * sides @ np.array(c) - y, 0.0) ** 3 for c in corners
+            )
+            tail = 2 * cut / (6 * np.prod(2 * sides))
+            assert tail <= linear._sum_of_uniform(np.array([y]), 3)[0] + 1e-9
+
+
+@pytest.mark.parametrize("nano", [10**7, 10**8, 10**9, 5 * 10**9])
+def test_geometric_noise_is_more_peaked_than_exponential(nano: int):
+    """At the corners of its tail and between them."""
+    mechanism = Laplace((1,), nano)
+    [ratio] = mechanism.ratios
+    assert ratio is not None
+    q = float(ratio.fraction)
+    scale = (1 + q) / (2 * (1 - q))
+    for h in range(-1, 200):
+        left, right = (1.0 if k < 0 else 2 * q ** (k + 1) / (1 + q) for k in (h, h + 1))
+        start, end = max(0.0, h + 0.5), h + 1.5
+        for part in np.linspace(0, 1, 11):
+            assert left + (right - left) * part <= np.exp(-(start + (end - start) * part) / scale) * (
+                1 + 1e-9
+            )
 
 
 def test_without_noise_it_is_zero():
-    assert Linear(Staircase((0, 1), 10**9, (0, 0)), (0,)).reach((5.0,), CONFIDENCE) == 0
-    assert Linear(Laplace((0, 1), 10**9), (0,)).reach((5.0,), CONFIDENCE) == 0
+    numbers: tuple[list[Number], ...] = (
+        [Draw(Staircase((0, 1), 10**9, (0, 0)), 0)],
+        [Draw(Laplace((0, 1), 10**9), 0)],
+        [Draw(Staircase.best((1, 1), 10**9), 0, 0)],
+    )
+    for each in numbers:
+        assert bound(each).reach((5.0,)) == 0
 
 
 def test_of_what_there_is_no_joint_law_there_is_none():
-    staircase = Staircase.best((1, 1), 10**8)
-    assert Linear.of([Draw(staircase, 0), Draw(staircase, 1)], CONFIDENCE) == Linear(staircase, (0, 1))
-    others = ([], [Draw(staircase, 0), Draw(Laplace((1,), 10**8), 0)], [Draw(staircase, 0, 2)])
-    for draws in others:
-        assert Linear.of(draws, CONFIDENCE) is None
-    assert Linear.of([Draw(Gaussian.best((1,), 10**9), 0)], CONFIDENCE) is None
+    staircase, laplace = Staircase.best((1, 1), 10**8), Laplace((1,), 10**8)
+    one, other = Draw(staircase, 0), Draw(staircase, 1)
+    assert Linear.of([one, other], CONFIDENCE)
+    others: tuple[list[Number], ...] = (
+        [],
+        [one, one],
+        [one, Draw(laplace, 0)],
+        [one, Draw(staircase, 1, 2)],
+        [one, Averaged((other, other))],
+        [Averaged((one, Draw(laplace, 0)))],
+        [Draw(staircase, 0, 65), Draw(staircase, 1, 65)],
+    )
+    for numbers in others:
+        assert Linear.joint(numbers, CONFIDENCE) is None
 
 
-@pytest.mark.parametrize("missed_at_most", [0.2, 1e-2, 1e-4, 1e-9])
-def test_farther_out_a_larger_moment_is_taken(missed_at_most: float):
-    power = Linear.power(1 - Fraction(missed_at_most))
-    assert power in (4, 6, 8)
-    assert power == min(8, max(4, 2 * round(-math.log(missed_at_most) / 2)))
+def test_where_noise_is_mostly_zero_half_widths_that_hold_together_are_less():
+    assert Linear.of(both(Staircase.best((1, 1), 10**9)), CONFIDENCE)
+    assert Linear.of(both(Staircase.best((1, 1), 20 * 10**9)), CONFIDENCE) is None
