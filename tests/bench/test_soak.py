@@ -1,17 +1,32 @@
 """The soak shows that it works; how memory goes takes longer than a test may: `make soak`."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
-from tests.bench.soak import ANALYST, Reading, grown, reading, soak
+import pytest
+
+from dpproxy.accounting.ledger import Ledger
+from tests.bench.soak import ANALYST, Reading, grown, reading, soak, uncharged
 
 
 def test_all_kinds_of_traffic_without_a_fault(tmp_path: Path):
-    report = soak(tmp_path, 6 / 60, 6)
+    report = soak(tmp_path, 6 / 60, 6, ())
     assert report.faults == []
     assert report.told.keys() >= {name for name, _ in ANALYST} | {"exact", "administered"}
     assert report.readings[-1].memory > 2**20
+
+
+@pytest.mark.whole
+def test_a_kill_loses_connections_and_no_charge(tmp_path: Path):
+    report = soak(tmp_path, 12 / 60, 6, ((0.3, signal.SIGKILL),))
+    assert report.faults == []
+    assert report.told["lost with the proxy"]
+    with Ledger.open(tmp_path / "state" / "main") as ledger:
+        assert uncharged(report, ledger) == 0
+        report.told["fresh"] += len(ledger.entries()) + 1
+        assert uncharged(report, ledger) > 0
 
 
 def test_growth_is_seen():

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from dpproxy.accounting.ledger import Ledger
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 from tests.proxies import ROOT, Proxy, environment, spawned, write_home
 
-TABLES = ("raced", "asked", "revoked")
+TABLES = ("raced", "asked", "together", "revoked")
 DDL = tuple(
     f"CREATE TABLE {name} AS SELECT CAST(i % 7 AS INTEGER) AS p, CAST(i AS INTEGER) AS x FROM range(1000) AS r(i)"
     for name in TABLES
@@ -94,6 +96,32 @@ def test_an_answer_of_one_is_free_at_the_other(two: tuple[Proxy, Proxy]):
     before = ask(two[1], SPENT)
     assert ask(two[1], "SELECT sum(x) FROM asked") == first
     assert ask(two[1], SPENT) == before
+
+
+def test_a_new_question_at_both_at_once_is_paid_for_each_draw(two: tuple[Proxy, Proxy]):
+    """Never fewer charges than draws; whoever asks later is given what both have stored, for nothing."""
+    sql = "SELECT count(*) FROM together"
+    barrier = threading.Barrier(8)
+
+    def one(number: int) -> object:
+        with psycopg.connect(two[number % 2].dsn(), autocommit=True) as connection:
+            barrier.wait()
+            return connection.execute(sql).fetchone()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(one, range(8)))
+    charges = "SELECT count(*) FROM dp.ledger WHERE budget = 'together'"
+    [(number,)] = ask(two[0], charges)
+    assert number in {1, 2}
+    if number == 1:
+        assert len(set(answers)) == 1
+    for wait in range(50):  # for the answers to be written
+        later = {tuple(ask(proxy, sql)) for proxy in two}
+        if len(later) == 1:
+            break
+        time.sleep(0.1 * (wait > 0))
+    assert len(later) == 1
+    assert ask(two[0], charges) == [(number,)]
 
 
 def test_a_policy_changed_at_one_is_in_force_at_the_other(two: tuple[Proxy, Proxy], file: Path):
