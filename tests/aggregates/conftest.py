@@ -16,6 +16,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
 from dpproxy.policy.model import Between, Domain, Members, Outside
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, Column
+from tests.empty import empty
 
 COLUMNS: dict[str, tuple[Column, Domain]] = {
     "small": (Column("small", INT2, not_null=True), Between(-3, 4)),
@@ -85,7 +86,7 @@ def evaluated(
     """What SQL over released measures gives, for rows of them."""
     kinds = ", ".join(f"{n} {'HUGEINT' if isinstance(v, int) else 'DOUBLE'}" for n, v in rows[0].items())
     marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with empty() as connection:
         connection.execute(f"CREATE TABLE r ({kinds})")
         connection.execute(f"INSERT INTO r VALUES {marks}", [v for row in rows for v in row.values()])
         listed = ", ".join(map(duck.text, expressions))

@@ -1,7 +1,6 @@
 import math
 from fractions import Fraction
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.values.errors import BoundsMissing, TypeMismatch
 from dpproxy.values.pgtypes import FLOAT8, INT4
 from tests.aggregates.conftest import Calls
+from tests.empty import empty
 
 
 def of(calls: Calls, text: str):
@@ -92,7 +92,7 @@ def test_every_row_stays_inside_the_width(values: list[float], bounds: tuple[Fra
     low, high = (Fraction(float(b)) for b in bounds)
     expression = argument(exp.Neg(this=exp.column("x")),
                           Typed(duck.column("x"), FLOAT8, None, low, high))  # fmt: skip
-    with duckdb.connect() as connection:
+    with empty() as connection:
         connection.execute("CREATE TABLE t (x DOUBLE)")
         connection.executemany("INSERT INTO t VALUES (?)", [[v] for v in values])
         steps = connection.execute(f"SELECT {duck.text(expression.sql)} FROM t").fetchall()
@@ -103,7 +103,7 @@ def test_bounds_that_are_wrong_are_enforced_all_the_same():
     """Whatever interval arithmetic believed, an expression is clamped again."""
     typed = Typed(duck.column("x"), INT4, 0, Fraction(0), Fraction(10))
     found = argument(exp.Neg(this=exp.column("x")), typed)
-    with duckdb.connect() as connection:
+    with empty() as connection:
         rows = connection.execute(
             f"SELECT {duck.text(found.sql)} FROM (VALUES (99), (-99), (NULL)) AS t(x)"
         ).fetchall()

@@ -1,6 +1,5 @@
 from fractions import Fraction
 
-import duckdb
 import pytest
 
 from dpproxy.aggregates.model import Aggregate, Noise
@@ -8,6 +7,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.values.pgtypes import FLOAT8, NUMERIC
 from tests.aggregates.conftest import Calls
+from tests.empty import empty
 
 COLUMNS = [duck.column("s"), duck.column("n")]
 NOISE = Noise((30.0, 2.0), lambda _: (60, 4))
@@ -15,7 +15,7 @@ NOISE = Noise((30.0, 2.0), lambda _: (60, 4))
 
 def value(expression: nodes.Expr, total: int, count: int) -> float:
     sql = f"SELECT {duck.text(expression)} FROM (VALUES ({total}::HUGEINT, {count}::HUGEINT)) AS t(s, n)"
-    with duckdb.connect() as connection:
+    with empty() as connection:
         return float(connection.execute(sql).fetchone()[0])  # type: ignore[index]
 
 
@@ -26,7 +26,7 @@ def mean(calls: Calls) -> Aggregate:
 def test_two_measures_the_sum_centred(calls: Calls):
     total, count = mean(calls).measures
     assert (total.width, count.width) == (50, 1)
-    with duckdb.connect() as connection:
+    with empty() as connection:
         connection.execute("CREATE TABLE t AS SELECT unnest([34, 61, 130, NULL]) AS age")
         assert connection.execute(
             f"SELECT {duck.text(total.sql)}, {duck.text(count.sql)} FROM t"

@@ -1,4 +1,3 @@
-import duckdb
 import pytest
 
 from dpproxy.aggregates.filter import both, kept, present, rows_where
@@ -8,12 +7,13 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, number
 from dpproxy.values.pgtypes import INT4
 from tests.aggregates.conftest import Calls, filled, measured, rows_of
+from tests.empty import empty
 
 X, C = duck.column("x"), duck.column("c")
 
 
 def on_rows(sql: nodes.Expr) -> list[object]:
-    with duckdb.connect() as connection:
+    with empty() as connection:
         rows = "(VALUES (1, 5, TRUE), (2, 6, FALSE), (3, 7, NULL), (4, NULL, TRUE)) AS t(i, x, c)"
         return [
             v for (v,) in connection.execute(f"SELECT {duck.text(sql)} FROM {rows} ORDER BY i").fetchall()

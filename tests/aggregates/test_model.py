@@ -3,10 +3,10 @@
 import math
 from fractions import Fraction
 
-import duckdb
 import pyarrow as pa
 import pytest
 
+from tests.empty import empty
 from tests.golden.world import World, build, plan_of
 
 DRAWS = 4000
@@ -57,7 +57,7 @@ def answers(world: World, call: str, confidence: str, rows: int) -> list[tuple[f
     exact = [rows if w == 1 else w * rows // 3 for w in part.mechanism.widths]
     drawn = part.mechanism.draw(DRAWS)
     names = [f"m{i}" for i in range(len(exact))]
-    with duckdb.connect() as connection:
+    with empty() as connection:
         for table, lists in (("noisy", drawn.tolist()), ("still", [[0] * len(exact)])):
             columns = [pa.array([e + row[i] for row in lists], pa.int64()) for i, e in enumerate(exact)]
             connection.register(

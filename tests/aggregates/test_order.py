@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-import duckdb
 import pytest
 from sqlglot import exp
 
@@ -16,6 +15,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import FLOAT8, INT4, SqlType
+from tests.empty import empty
 
 
 def statistic(call: str, kind: SqlType, low: int, high: int) -> OrderStatistic:
@@ -29,7 +29,7 @@ def statistic(call: str, kind: SqlType, low: int, high: int) -> OrderStatistic:
 
 
 def run(sql: nodes.Expr, column: str, values: Sequence[object], kind: str) -> list[object]:
-    with duckdb.connect(":memory:") as connection:
+    with empty() as connection:
         connection.execute(f"CREATE TABLE t (n INTEGER, {column} {kind})")
         connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(values)))
         rows = connection.execute(f"SELECT {duck.text(sql)} FROM t ORDER BY n").fetchall()

@@ -1,6 +1,5 @@
 from fractions import Fraction
 
-import duckdb
 import pytest
 
 from dpproxy.aggregates.model import Noise
@@ -9,6 +8,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
+from tests.empty import empty
 from udfs.mechanisms.refinement import Refinement
 from udfs.prior_notation import parse
 
@@ -20,7 +20,7 @@ def refined(text: str, kind: SqlType, scale: int | None) -> Refined:
 
 
 def computed(sql: nodes.Expr) -> object:
-    with duckdb.connect() as connection:
+    with empty() as connection:
         [[value]] = connection.sql(f"SELECT {duck.text(sql)}").fetchall()
         return value
 

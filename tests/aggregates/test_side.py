@@ -1,6 +1,5 @@
 from fractions import Fraction
 
-import duckdb
 import pytest
 from sqlglot import exp
 
@@ -9,6 +8,7 @@ from dpproxy.aggregates.side import ROOT_BITS, Side, products
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import INT8
+from tests.empty import empty
 
 WIDE = [
     (0, 1), (-3, 4), (0, 2**31), (-(2**30), 2**30), (0, 2**31 + 1), (5, 2**33 + 6), (-(2**61), 2**61), (0, 2**61 - 1),
@@ -28,7 +28,7 @@ def near(low: int, high: int, step: int) -> list[int]:
 
 
 def each(expression: str, values: list[int]) -> list[int]:
-    with duckdb.connect() as connection:
+    with empty() as connection:
         connection.execute("CREATE TABLE t (x BIGINT)")
         connection.executemany("INSERT INTO t VALUES (?)", [[v] for v in values])
         return [int(v) for (v,) in connection.execute(f"SELECT {expression} FROM t ORDER BY x").fetchall()]

@@ -1,11 +1,11 @@
 """Every node is written as DuckDB reads it, whatever names and texts hold."""
 
-import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.algebra import nodes, printing
+from tests.empty import empty
 from tests.reading import read
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
@@ -36,7 +36,7 @@ def test_every_class_has_a_line():
 def test_names_and_texts_are_read_as_they_are(value: str):
     name = value or "x"
     query = nodes.Select((nodes.Named(nodes.Text(value), name),))
-    with duckdb.connect() as connection:
+    with empty() as connection:
         found = connection.execute(printing.text(query))
         assert (found.fetchall(), [c[0] for c in found.description or ()]) == ([(value,)], [name])
 
@@ -76,7 +76,7 @@ def test_a_text_means_what_the_node_means(node: nodes.Expr):
     query = nodes.Select((node,), nodes.Values(
         tuple((nodes.Null() if x is None else nodes.Number(str(x)), nodes.Null() if y is None else nodes.Number(str(y)))
               for x, y in rows), "v", ("x", "y")))  # fmt: skip
-    with duckdb.connect() as connection:
+    with empty() as connection:
         assert connection.execute(printing.text(query)).fetchall() == [
             (computed(node, x, y),) for x, y in rows
         ]

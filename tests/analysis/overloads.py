@@ -6,10 +6,9 @@ A new version that adds one is seen by a test, which compares; whoever runs this
 
 from pathlib import Path
 
-import duckdb
-
 from dpproxy.algebra import nodes
 from dpproxy.analysis.totality import AGGREGATES, FUNCTIONS, OPERATORS, WINDOWS
+from tests.empty import empty
 
 ENGINE = {"LIKE": "~~", "NOT LIKE": "!~~", "ILIKE": "~~*", "NOT ILIKE": "!~~*"}
 """What the engine calls some operators."""
@@ -25,7 +24,7 @@ _QUERY = """
 
 def overloads() -> str:
     """One line for each overload: name, parameters, result, stability."""
-    with duckdb.connect() as connection:
+    with empty() as connection:
         rows = connection.execute(
             _QUERY,
             [

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import duckdb
 import pytest
 from sqlglot import exp
 
@@ -16,6 +15,7 @@ from dpproxy.policy.model import Between
 from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction
 from dpproxy.values.pgtypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, Column, SqlType
 from tests.analysis.rows import compiled, connect, node_of, values_of
+from tests.empty import empty
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_divisor_that_rounding_could_make_zero_is_held_to_its_bounds():
     )
     typed = compile_expression(node_of("1 / (edge - 1e20::float8)"), scope)
     assert not typed.nullable
-    with duckdb.connect() as connection:
+    with empty() as connection:
         rows = f"SELECT {duck.text(typed.sql)} FROM (SELECT CAST('100000000000000000001' AS DECIMAL(38, 0)) AS edge)"
         assert connection.execute(rows).fetchall() == [(1.0,)]
 

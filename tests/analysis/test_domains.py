@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
-import duckdb
 import pytest
 from sqlglot import exp
 
@@ -17,6 +16,7 @@ from dpproxy.policy.model import Between, Discovered, Members, Outside, Referenc
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
 from tests.analysis.rows import COLUMNS, SIZE, columns, connect, mapped, node_of, value_of, values_of
+from tests.empty import empty
 
 
 def test_each_type_of_column_is_read_inside_its_domain():
@@ -182,7 +182,7 @@ def test_of_a_domain_without_null_null_is_the_middle(
     other = read_column(Column("x", kind), replace(domain, not_null=False))
     form, without = (f"typeof({duck.text(one.sql)})" for one in (typed, other))
     sql = f"SELECT {duck.text(typed.sql)}, {form} = {without} FROM (SELECT CAST(NULL AS {held}) AS x)"
-    with duckdb.connect() as connection:
+    with empty() as connection:
         assert connection.execute(sql).fetchall() == [(middle, True)]
     assert not typed.nullable
 

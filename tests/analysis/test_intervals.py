@@ -4,13 +4,13 @@
 
 from datetime import datetime, timedelta
 
-import duckdb
 import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.intervals import Interval, moved, moved_sql, read_interval
 from dpproxy.planner.accept import parse
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
+from tests.empty import empty
 
 
 def read(text: str) -> Interval:
@@ -56,7 +56,7 @@ MOVES = [
 def test_months_then_days_then_time(start: datetime, by: Interval, end: datetime):
     assert moved(start, by) == end
     sql = duck.text(moved_sql(duck.constant(start), by))
-    with duckdb.connect() as connection:
+    with empty() as connection:
         assert connection.execute(f"SELECT {sql}").fetchall() == [(end,)]
 
 

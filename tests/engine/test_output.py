@@ -29,6 +29,7 @@ from dpproxy.values.pgtypes import (
 )
 from dpproxy.wire.intervals import Interval
 from dpproxy.wire.times import END_OF_DAY
+from tests.empty import empty
 
 
 def shown(value: object, kind: SqlType, scale: int | None = None, floor: int | None = None) -> object:
@@ -137,7 +138,7 @@ def test_portions_by_column_are_the_same_values():
 def test_moments_are_those_of_few_rows(kind: SqlType, sql: str):
     """Rows that are held by column, beside rows that the engine gives as values."""
     output = Output(Column("d", kind), None)
-    with duckdb.connect() as connection:
+    with empty() as connection:
         table = connection.sql(f"SELECT d FROM (VALUES {sql}) AS v (d)").to_arrow_table()
         few = connection.execute(f"SELECT d FROM (VALUES {sql}) AS v (d)").fetchall()
         [array] = Portions([output], table).arrays()

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import duckdb
-
 from dpproxy.algebra import nodes
 from dpproxy.analysis.totality import AGGREGATES, CASTS, FORMULAS, FUNCTIONS, OPERATORS
 from tests.analysis.overloads import ENGINE
+from tests.empty import empty
 
 _CALLS = {
     *FUNCTIONS,
@@ -36,7 +35,7 @@ def unlisted(sql: str) -> frozenset[str]:
     """Functions, casts and constructs of a statement that no exact stage may have. Reads no table."""
     for before, after in FORMULAS:  # as a call of their operand
         sql = sql.replace(before, "concat(").replace(after, ")")
-    with duckdb.connect() as connection:
+    with empty() as connection:
         [[text]] = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
     tree = json.loads(text)
     assert not tree["error"], sql

@@ -5,7 +5,6 @@
 from datetime import date, datetime
 from fractions import Fraction
 
-import duckdb
 import pytest
 
 from dpproxy.algebra import printing
@@ -16,6 +15,7 @@ from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_view
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UnitLost
 from dpproxy.views.columns import Listed, MomentColumn, NumberColumn
+from tests.empty import empty
 from tests.golden.world import World, build
 
 WORLD = (
@@ -55,7 +55,7 @@ def world() -> World:
 
 def compiled(world: World, query: str) -> ViewQuery:
     nobody = Caller("", frozenset(), "")
-    with duckdb.connect() as connection:
+    with empty() as connection:
         for statement in world.ddl:
             connection.execute(statement)
         connection.executemany("INSERT INTO jobs VALUES (?, ?, ?)", world.rows["jobs"])
@@ -64,7 +64,7 @@ def compiled(world: World, query: str) -> ViewQuery:
 
 
 def rows(world: World, found: ViewQuery) -> list[tuple[object, ...]]:
-    with duckdb.connect() as connection:
+    with empty() as connection:
         for statement in world.ddl:
             connection.execute(statement)
         for table, listed in world.rows.items():

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import duckdb
 import pytest
 
 from dpproxy.algebra import printing
@@ -15,6 +14,7 @@ from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.query import ANY_DELTA
 from dpproxy.planner.unique import of_copies, of_values
+from tests.empty import empty
 from tests.golden.world import ANALYST, World, build
 from udfs.privacy import NANO, Loss
 
@@ -87,7 +87,7 @@ def relation(world: World, sql: str) -> Open:
 def test_what_is_unique_is(world: World, sql: str, unique: set[int] | None):
     found = relation(world, sql)
     assert found.unique == unique
-    with duckdb.connect() as connection:
+    with empty() as connection:
         for statement in WORLD[:2]:
             connection.execute(statement)
         rows = connection.execute(printing.text(found.query)).fetchall()

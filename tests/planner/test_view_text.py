@@ -8,6 +8,7 @@ import pytest
 
 from dpproxy.planner.view_text import AcceptedView, check_stars, read_text
 from dpproxy.values.errors import Refusal
+from tests.empty import empty
 
 TABLES = ("a", "b", "c")
 ROWS = "(1, 7, 'oslo', '2020-01-05'), (2, NULL, 'Rome', '2021-12-31'), (2, 3, NULL, NULL), (-7, 4, '', '2020-03-01')"
@@ -15,7 +16,7 @@ ROWS = "(1, 7, 'oslo', '2020-01-05'), (2, NULL, 'Rome', '2021-12-31'), (2, 3, NU
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as found:
+    with empty() as found:
         for table in TABLES:
             found.execute(f"CREATE TABLE {table} (x INTEGER, y INTEGER, t VARCHAR, d DATE)")
             found.execute(f"INSERT INTO {table} VALUES {ROWS}")

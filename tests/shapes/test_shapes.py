@@ -17,6 +17,7 @@ from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import Refusal
+from tests.empty import empty
 from tests.proxies import started, write_home
 from tests.shapes.data import DDL, POLICY
 from tests.shapes.shapes import ACCEPTED, REFUSED, Shape
@@ -34,7 +35,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
+    with empty() as connection:
         for statement in DDL:
             connection.execute(statement)
         yield connection

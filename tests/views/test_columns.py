@@ -2,7 +2,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -23,6 +22,7 @@ from dpproxy.views.columns import (
     shown_column,
     stored,
 )
+from tests.empty import empty
 
 ONE = Fraction(1)
 CENTS = NUMERIC.with_precision(38, 2)
@@ -35,7 +35,7 @@ def column(kind: SqlType, places: PlacesOf) -> ViewColumn:
 def kept(one: ViewColumn, places: list[int]) -> list[object]:
     """What a view's file holds."""
     rows = pa.table({"x": decode(one, np.array(places, np.int64))})
-    with duckdb.connect() as connection:
+    with empty() as connection:
         connection.register("rows", rows)
         return [v for (v,) in connection.execute(f"SELECT {stored('x', one.type)} FROM rows").fetchall()]
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
-import duckdb
 import numpy as np
 import pytest
 from sqlglot import exp
@@ -28,6 +27,7 @@ from dpproxy.values.errors import BoundsMissing, Refusal, TypeMismatch, Undefine
 from dpproxy.values.pgtypes import DATE, INT4, TEXT
 from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
 from dpproxy.views.materialized import Materialized
+from tests.empty import empty
 from tests.golden.world import World
 from tests.planner.open import test_protected_views as test_materialized
 
@@ -147,7 +147,7 @@ def test_places_become_what_they_stand_for():
         assert column.steps is not None
         found = InsideStatistic("min", column, column.steps, 1, is_double=False)
         sql = duck.text(found.value([duck.integer(place)]).sql)
-        with duckdb.connect() as connection:
+        with empty() as connection:
             [[value]] = connection.execute(f"SELECT {sql}").fetchall()
         return value
 

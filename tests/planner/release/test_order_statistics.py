@@ -3,12 +3,12 @@
 from dataclasses import replace
 from fractions import Fraction
 
-import duckdb
 import pytest
 
 from dpproxy.algebra.plan import Plan
 from dpproxy.policy.model import Ceiling, Composition
 from dpproxy.values.errors import InvalidParameter
+from tests.empty import empty
 from tests.golden.world import World, plan_of
 
 THREE = (
@@ -134,7 +134,7 @@ def test_ends_are_of_the_type_of_the_column_and_hold_what_is_shown(world: World)
         f"{name} AS (SELECT 0 AS o, {', '.join(f'{v}::HUGEINT AS m{i}' for i, v in enumerate(values))})"
         for name, values in rows.items()
     )
-    with duckdb.connect() as connection:
+    with empty() as connection:
         found = connection.execute(f"WITH {relations} {plan.answer}").fetchall()
     [(top, middle, top_low, top_high, low, high)] = found
     assert top_low <= top <= top_high == 500000

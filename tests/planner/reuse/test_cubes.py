@@ -4,7 +4,6 @@
 
 from fractions import Fraction
 
-import duckdb
 import pytest
 
 from dpproxy.algebra.plan import Caller
@@ -15,6 +14,7 @@ from dpproxy.planner.query import plan_cube
 from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.values.errors import BoundsMissing, Refusal
 from dpproxy.views.columns import Listed
+from tests.empty import empty
 from tests.golden.world import World, build
 
 SECRET = "00" * 32
@@ -51,7 +51,7 @@ Cells = dict[tuple[object, ...], tuple[int, ...]]
 
 def cells(world: World, found: CubeQuery, without: int | None = None) -> Cells:
     """The exact cells, without the rows of one person."""
-    with duckdb.connect() as connection:
+    with empty() as connection:
         for statement in world.ddl:
             connection.execute(statement)
         listed = [row for row in world.rows["visits"] if row[0] != without or without is None]

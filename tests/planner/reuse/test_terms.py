@@ -1,6 +1,5 @@
 """Equal terms have equal values: random expressions that come out alike are computed, on NULL and NaN too."""
 
-import duckdb
 import pytest
 import sqlglot
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 
 from dpproxy.algebra import nodes
 from dpproxy.planner.reuse.terms import FALSE, TRUE, Term, put, term
+from tests.empty import empty
 from tests.reading import expression
 
 ROWS = [
@@ -82,7 +82,7 @@ def test_equal_terms_have_equal_values_on_every_row(conditions: list[str]):
     for condition in conditions:
         alike.setdefault(read(condition), []).append(condition)
     pairs = [(group[0], other) for group in alike.values() for other in group[1:]]
-    with duckdb.connect(":memory:") as connection:
+    with empty() as connection:
         connection.execute("CREATE TABLE t (x INTEGER, y INTEGER, d DOUBLE, k VARCHAR)")
         connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", ROWS)
         for one, other in pairs:

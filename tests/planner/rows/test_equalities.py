@@ -13,6 +13,7 @@ from dpproxy.backends.servers.dialect import Dialect, ValueKind, stored
 from dpproxy.backends.spark.dialect import dialect as spark
 from dpproxy.planner.rows.equalities import hashed
 from tests.backends.statements import transpiled
+from tests.empty import empty
 from tests.golden.world import SECRET, World, build, plan_of
 from tests.reading import expression
 
@@ -60,7 +61,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(":memory:", config={"threads": "1"}) as connection:
+    with empty() as connection:
         for statement in (*DDL[:3], PEOPLE):
             connection.execute(statement)
         yield connection

@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-import duckdb
 import pytest
 
 from dpproxy.values.errors import Refusal
+from tests.empty import empty
 from tests.golden.neighbours import furthest
 from tests.golden.world import Row, Tables, World, plan_of
 from tests.planner.answers import answered
@@ -45,7 +45,7 @@ def visits(seed: int) -> list[Row]:
 
 
 def raw(rows: list[Row], sql: str) -> float:
-    with duckdb.connect(":memory:") as connection:
+    with empty() as connection:
         connection.execute("CREATE TABLE visits (person INTEGER, no INTEGER, ward VARCHAR, hours INTEGER)")
         for row in rows:
             connection.execute("INSERT INTO visits VALUES (?, ?, ?, ?)", row)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-import duckdb
 import pytest
 
 from dpproxy.values.errors import Refusal
+from tests.empty import empty
 from tests.golden.neighbours import furthest
 from tests.golden.world import Tables, World, plan_of
 from tests.planner.answers import answered
@@ -137,7 +137,7 @@ SETS = [
 def test_sets_of_rows_are_those_of_sql(clinic: World, query: str):
     """Nobody has more rows than MAX ROWS; visits of 9, who is no one of ``people``, count for nobody."""
     sql = f"SELECT count(*) FROM ({query}) AS u"
-    with duckdb.connect(":memory:") as connection:
+    with empty() as connection:
         for statement in clinic.ddl:
             connection.execute(statement)
         for name in ("people", "visits"):
