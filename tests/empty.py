@@ -10,12 +10,22 @@ _ENGINE = duckdb.connect(":memory:", config={"threads": "1"})
 _NUMBERS = itertools.count()
 
 
+def opened() -> duckdb.DuckDBPyConnection:
+    """A connection to one, for as long as the process lives.
+
+    Functions and settings that a test adds would stay: these want an engine of their own.
+    """
+    connection = _ENGINE.cursor()
+    name = f"empty{next(_NUMBERS)}"
+    connection.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
+    return connection
+
+
 @contextmanager
 def empty() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to one. Functions and settings that a test adds would stay: these want an engine of their own."""
-    name = f"empty{next(_NUMBERS)}"
-    with _ENGINE.cursor() as connection:
-        connection.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
+    """One that is gone at the end."""
+    with opened() as connection:
+        [[name]] = connection.execute("SELECT current_database()").fetchall()
         try:
             yield connection
         finally:

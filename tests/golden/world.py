@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import duckdb
@@ -30,6 +30,7 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import change_of
 from dpproxy.values.pgtypes import TIMESTAMPTZ, TYPES, Column, Schema
+from tests.empty import opened
 from tests.golden.engine_reading import unlisted
 from udfs.privacy import Exact, Released
 
@@ -65,17 +66,20 @@ class World:
     """Statements read prepared tables."""
 
     def facts(self, query: nodes.Query) -> tuple[Row, ...]:
-        """What the planner may read: public tables alone are there."""
-        with duckdb.connect(":memory:") as connection:
-            for statement in self.ddl:
-                connection.execute(statement)
-            for name, rows in self.rows.items():
-                if name in self.policy.tables and self.policy.tables[name].exposure is Exposure.PUBLIC:
-                    for row in rows:
-                        connection.execute(
-                            f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row
-                        )
-            return tuple(connection.execute(printing.text(query)).fetchall())
+        """What the planner may read."""
+        return tuple(self._public.execute(printing.text(query)).fetchall())
+
+    @cached_property
+    def _public(self) -> duckdb.DuckDBPyConnection:
+        """The tables, filled where they are public."""
+        connection = opened()
+        for statement in self.ddl:
+            connection.execute(statement)
+        for name, rows in self.rows.items():
+            if name in self.policy.tables and self.policy.tables[name].exposure is Exposure.PUBLIC:
+                for row in rows:
+                    connection.execute(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row)
+        return connection
 
     def place(self, table: str, column: str) -> int:
         """Where a column stands in a table's rows."""
@@ -209,12 +213,16 @@ def release() -> ReleaseStage:
     return ReleaseStage()
 
 
+_IDLE: list[duckdb.DuckDBPyConnection] = []
+"""Engines whose tables were closed: each serves one set of them at a time."""
+
+
 class Tables:
     """An engine with the world's tables, refilled at will."""
 
     def __init__(self, world: World) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": "2"})
-        self._connection.execute(f"ATTACH ':memory:' AS {PREPARED}")
+        self._connection = _IDLE.pop() if _IDLE else duckdb.connect(":memory:", config={"threads": "2"})
+        self._connection.execute(f"ATTACH ':memory:' AS {PREPARED}; ATTACH ':memory:' AS tables; USE tables")
         self._prepared: set[str] = set()
         for statement in world.ddl:
             self._connection.execute(statement)
@@ -290,4 +298,5 @@ class Tables:
         return self._connection.sql(sql).to_arrow_table()
 
     def close(self) -> None:
-        self._connection.close()
+        self._connection.execute(f"USE memory; DETACH tables; DETACH {PREPARED}")
+        _IDLE.append(self._connection)

@@ -4,9 +4,8 @@ import random
 import re
 from collections.abc import Iterator
 
-import duckdb
-
 from dpproxy.algebra.plan import Part, Plan
+from tests.empty import opened
 from tests.golden.world import Row, World, plan_of
 
 CLINIC = (
@@ -52,7 +51,7 @@ class Person:
 
     def __init__(self, world: World, seed: int = 7) -> None:
         self._source = random.Random(seed)
-        self._connection = duckdb.connect(":memory:", config={"threads": "1"})
+        self._connection = opened()
         for statement in world.ddl:
             self._connection.execute(statement)
         self._insert("wards", world.rows["wards"])
