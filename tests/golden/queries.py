@@ -126,6 +126,8 @@ SEMI = (
     "{n} > (SELECT avg(i) FROM visits)",
     "{n} >= (SELECT max(k) FROM codes)",
     "{n} >= (SELECT avg(x.i) FROM visits x WHERE x.person = {u})",
+    "{n} > (SELECT count(*) FROM codes z WHERE z.k = {n})",
+    "{n} >= (SELECT avg(z.k) FROM codes z WHERE z.k <> 0 AND z.k = {n})",
     "{n} IN (SELECT i FROM visits)",
     "{n} IN (SELECT i FROM visits WHERE {c} GROUP BY i HAVING count(*) > 0 ORDER BY count(*) DESC, i LIMIT 2)",
     "(SELECT count(*) FROM people) > 2",

@@ -1,5 +1,6 @@
 """Where a query over open relations is run: with the releases, if it reads any; public tables are fetched there."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dpproxy.algebra import nodes
@@ -24,9 +25,8 @@ def placed(query: nodes.Query, planning: Planning) -> nodes.Query:
     """
     if not any(is_public(t) for t in query.find_all(nodes.Table)):
         return query
-    columns: dict[str | None, set[str]] = {}
-    for column in query.find_all(nodes.ColumnRef):
-        columns.setdefault(column.table, set()).add(column.name)
+    columns: dict[int, set[str]] = {}
+    _read(query, {}, columns)
     others: dict[int, nodes.Node] = {}
     left: list[nodes.Node] = [query]
     while left:
@@ -34,7 +34,7 @@ def placed(query: nodes.Query, planning: Planning) -> nodes.Query:
         if isinstance(node, nodes.Query) and _is_apart(node):
             others[id(node)] = nodes.Select((nodes.Star(),), nodes.Table(_fetched(node, planning)))
         elif isinstance(node, nodes.Table) and is_public(node):
-            shown = tuple(map(duck.column, sorted(columns.get(node.alias, ())))) or (duck.integer(1),)
+            shown = tuple(map(duck.column, sorted(columns[id(node)]))) or (duck.integer(1),)
             fetched = _fetched(nodes.Select(shown, replace(node, alias=None)), planning)
             others[id(node)] = replace(node, name=fetched)
         else:
@@ -43,6 +43,26 @@ def placed(query: nodes.Query, planning: Planning) -> nodes.Query:
     if not isinstance(found, nodes.Query):
         raise AssertionError("a query stays one")  # noqa: TRY004 - a fault of ours
     return found
+
+
+def _read(node: nodes.Node, seen: Mapping[str | None, set[str]], found: dict[int, set[str]]) -> None:
+    """Add the columns that are read of each item of FROM: a name means the nearest item that has it."""
+    if isinstance(node, nodes.ColumnRef):
+        seen.get(node.table, set()).add(node.name)
+    if not isinstance(node, nodes.Select):
+        for part in node.parts():
+            _read(part, seen, found)
+        return
+    items = [item for item in (node.source, *(j.item for j in node.joins)) if item is not None]
+    inside = {**seen, **{item.alias: found.setdefault(id(item), set()) for item in items}}
+    for item in items:
+        is_lateral = isinstance(item, nodes.Subquery) and item.lateral
+        for part in item.parts():
+            _read(part, inside if is_lateral else seen, found)
+    further = [part for join in node.joins for part in join.parts()]
+    for part in (*node.parts(), *further):
+        if not isinstance(part, nodes.Join) and all(part is not item for item in items):
+            _read(part, inside, found)
 
 
 def _is_apart(query: nodes.Query) -> bool:

@@ -21,6 +21,8 @@ class Grouped:
 
     select: exp.Select
     around: tuple[exp.Expr, ...]
+    is_count: bool
+    """Its value is a count, and 0 where no group is."""
 
 
 def grouped_by_row(select: exp.Select, inside: JoinedRows) -> Grouped | None:
@@ -43,14 +45,15 @@ def grouped_by_row(select: exp.Select, inside: JoinedRows) -> Grouped | None:
             return None
         keys[pair[0]] = pair[1]
     [value] = items(select)
-    if not keys or _sees(value.node, inside, own=False):
+    is_count = type(value.node.unnest()) is exp.Count
+    if not keys or _sees(value.node, inside, own=False) or (value.node.find(exp.Count) and not is_count):
         return None
     copy = select.copy()
     shown = [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate((*keys, value.node))]
     copy.set("expressions", shown)
     copy.set("group", exp.Group(expressions=[k.copy() for k in keys]))
     copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
-    return Grouped(copy, tuple(keys.values()))
+    return Grouped(copy, tuple(keys.values()), is_count)
 
 
 def _is_pair(own: exp.Expr, around: exp.Expr, inside: JoinedRows) -> bool:

@@ -187,18 +187,36 @@ class _Predicates:
                     beside = grouped_by_row(normal, inside)
                 if beside is not None:
                     return self._of_group(beside, rows, node)
-        relation = self._apart(select, rows, node)
+        try:
+            relation = self._apart(select, rows, node)
+        except UnitLost:
+            beside = self._public_groups(select, rows)
+            if beside is None:
+                raise
+            return self._of_group(beside, rows, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
         return self._released(relation, node) if relation.released else self._fact(relation, node, rows)
 
+    def _public_groups(self, select: exp.Expr, rows: JoinedRows) -> Grouped | None:
+        """A subquery over public tables that follows the row around it, by what it follows; None for others."""
+        if not isinstance(select, exp.Select):
+            return None
+        with nested(self._planning):
+            inside, normal = self._inside(select, rows)
+            return None if inside.owner else grouped_by_row(normal, inside)
+
     def _of_group(self, beside: Grouped, rows: JoinedRows, node: exp.Subquery) -> Typed:
-        """The value of the group that the row around it is in: groups are released first."""
+        """The value of the group that the row around it is in: groups are released first, where they are no facts."""
         relation = apart(beside.select, "", self._planning, replace(self._env, outer=None))
         if not isinstance(relation, Open):
             raise self._lost("a subquery for one value", node)
         try:
-            scan = staged_scan(relation, "one", self._planning, position(node))
+            scan = (
+                staged_scan(relation, "one", self._planning, position(node))
+                if relation.released
+                else open_scan(relation, "one", self._planning)
+            )
         except TooComplex as error:
             table = identifier(self._planning.first(rows.scans[0].table))
             hint = f"Follow a column with fewer values; or ask SELECT count(*) FROM {table};"  # noqa: S608 - a hint
@@ -212,7 +230,10 @@ class _Predicates:
         with nested(self._planning) as meet:
             meet(_alone(scan), equal, rows)
         one = nodes.Select((duck.call("max", value.sql),), scan.item, where=all_of(equal))
-        return replace(value, sql=nodes.Scalar(one), nullable=True, presence=None)
+        sql: nodes.Expr = nodes.Scalar(one)
+        if beside.is_count:  # of no rows it is 0
+            sql = duck.call("coalesce", sql, duck.integer(0))
+        return replace(value, sql=sql, nullable=not beside.is_count, presence=None)
 
     def _apart(self, select: exp.Expr, rows: JoinedRows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""

@@ -55,6 +55,12 @@ def test_a_table_none_of_whose_columns_is_read():
     assert publics == ['SELECT 1 FROM "cities"']
 
 
+def test_a_name_means_the_nearest_item_that_has_it():
+    inner = '(SELECT "q"."m0" AS "c0" FROM (SELECT "r0"."m0" FROM r0) AS q)'
+    sql = f'SELECT "q"."city", "s"."c0" FROM "cities" AS q CROSS JOIN {inner} AS s'
+    assert place(sql) == (sql.replace('"cities"', "p0"), ['SELECT "city" FROM "cities"'])
+
+
 def test_what_is_asked_twice_is_fetched_once(world: World):
     plan = plan_of(
         world,
