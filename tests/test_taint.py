@@ -12,6 +12,7 @@ MAKES_RELEASED = (
     "udfs/mechanisms/",
     "dpproxy/accounting/",
     "dpproxy/backends/release.py",
+    "dpproxy/engine/means.py",
     "dpproxy/engine/replays.py",
 )
 """Who may say that a value was paid for."""

@@ -39,6 +39,8 @@ class Noise:
     """The mean of several draws, as a whole number."""
     draws: tuple[Number, ...] = ()
     """What each number is a draw or the mean of draws of, where it is; of different groups they are independent."""
+    laws: tuple["Noise", ...] = ()
+    """The error of each kind of row, where they differ; all else here is that of the kind farthest off."""
 
 
 Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]

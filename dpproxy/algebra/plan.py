@@ -194,8 +194,8 @@ class Accuracy:
     """Within what distance of a shown value the value before noise is, in its unit.
 
     ``half`` is the distance for all rows. ``place`` is that of a value of the answer stage which is the distance for
-    its row, NULL where none is proved; with the error of a ``mean``, of the released number. Neither where only
-    ``words`` say it.
+    its row, NULL where none is proved; with the error of a ``mean``, of the released number. With both, ``half`` is
+    that of the row farthest off. Neither where only ``words`` say it.
     """
 
     half: float | None = None
@@ -282,6 +282,8 @@ class Summed:
     columns: tuple[int, ...]
     terms: int
     also: tuple["Summed", ...] = ()
+    laws: tuple["Summed", ...] = ()
+    """Of each kind of row, where they differ: the column ``law`` of the relation says which a row has."""
 
     @property
     def means(self) -> tuple[Averaged, ...]:
@@ -295,12 +297,15 @@ class Summed:
 class Fitted:
     """Where the figures of a part come from: cells of a ``cube``; the noise of each, in the group farthest off.
 
-    ``rounding`` is what rounding moves each by besides, at most.
+    ``rounding`` is what rounding moves each by besides, at most. ``laws`` are those of each kind of row, as ``Summed``
+    has them. With ``draws`` it is the mean with what follows from so many releases.
     """
 
     cube: str
     noise: tuple[Combination, ...]
     rounding: tuple[float, ...]
+    laws: tuple["Fitted", ...] = ()
+    draws: int = 0
 
     def half_width(self, confidence: Fraction) -> tuple[int, ...]:
         """What each figure stays within with at least this confidence."""
@@ -321,11 +326,13 @@ class Drawn:
         return 1 + len(self.summed.also) if isinstance(self.summed, Summed) else 1
 
     @property
-    def cube(self) -> str:
-        """The cube that it follows from; empty where it follows from none."""
-        return self.summed.cube if isinstance(self.summed, Fitted) else ""
+    def fitted(self) -> Fitted | None:
+        """The cube that it follows from; None where it follows from none."""
+        return self.summed if isinstance(self.summed, Fitted) else None
 
 
+LAW = "law"
+"""The column of a released relation that says which law of the error a row has."""
 PREPARED = "dpproxy_prepared"
 """The database of prepared tables, beside that of the data."""
 

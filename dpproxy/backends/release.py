@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 import udfs
-from dpproxy.algebra.plan import Additive, KeySet, Part, Plan
+from dpproxy.algebra.plan import LAW, Additive, KeySet, Part, Plan
 from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
 from dpproxy.backends.duckdb.source import Select
 from dpproxy.backends.failures import answer_failure, failure
@@ -212,7 +212,8 @@ def _is_little(plan: Plan, relations: Relations) -> bool:
 
 
 def _shown(plan: Plan, released: Released[pa.Table]) -> object:
-    return plan.answer, tuple(map(tuple, released.value["v"].to_pylist()))
+    laws = released.value[LAW].to_pylist() if LAW in released.value.column_names else ()
+    return plan.answer, tuple(laws), tuple(map(tuple, released.value["v"].to_pylist()))
 
 
 def _drawn(cursor: duckdb.DuckDBPyConnection, part: Part, exact: pa.Table) -> pa.Table:
@@ -251,7 +252,7 @@ def _relations(cursor: duckdb.DuckDBPyConnection, relations: Relations) -> tuple
         columns = _columns(part, released.value)
         if columns is None:
             cursor.register(f"drawn{index}", released.value)
-            heads.append(f"r{index} AS ({_unpacked(part, index)})")
+            heads.append(f"r{index} AS ({_unpacked(part, released.value, index)})")
             continue
         value = "CAST(? AS {})" if released.value.num_rows == 1 else "unnest(CAST(? AS {}[]))"
         items = ", ".join(f"{value.format(kind)} AS {name}" for name, kind, _ in columns)
@@ -280,8 +281,8 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, index: int, table: pa.Table) -> 
     return f"p{index} AS (SELECT *{replaced} FROM fetched{index})"  # noqa: S608 - names of our own
 
 
-def _unpacked(part: Part, index: int) -> str:
-    keys = "".join(f", k{i}" for i in range(len(part.key_types)))
+def _unpacked(part: Part, drawn: pa.Table, index: int) -> str:
+    keys = "".join(f", {name}" for name in drawn.column_names if name not in ("o", "v"))
     measures = "".join(f", CAST(v[{i + 1}] AS HUGEINT) AS m{i}" for i in range(part.measures))
     return f"SELECT o{keys}{measures} FROM drawn{index}"  # noqa: S608 - numbers only
 

@@ -124,10 +124,8 @@ def _outwards(value: object, half: float, *, above: bool) -> object:
 def _halves(index: int, accuracy: Accuracy, rows: Sequence[Row]) -> list[float]:
     """The half-width of a column in each row; infinite where none is proved."""
     half, place, mean = accuracy.half, accuracy.place, accuracy.mean
-    if half is not None:
-        return [half] * len(rows)
     if place is None:
-        return [inf] * len(rows)
+        return [inf if half is None else half] * len(rows)
     if mean is not None:
         return [mean.half_width(float(str(row[index])), float(str(row[place]))) for row in rows]
     return [inf if row[place] is None else float(str(row[place])) for row in rows]
@@ -219,13 +217,13 @@ def _measured(
 
 
 def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
-    """What a new draw costs, where it is more accurate in a column that is equally accurate in all rows."""
+    """What a new draw costs, where it is more accurate in all rows of a column."""
     accuracies = {} if fresh is None else {o.column.name: o.accuracy for o in fresh.outputs if o.accuracy}
     better = [
         f"{column.name} ±{figure(new.half)}"
         for column in columns[:MOST_COLUMNS]
         if (new := accuracies.get(column.name)) and new.half is not None
-        if column.halves and figure(new.half) != figure(column.halves[0]) and new.half < column.halves[0]
+        if column.halves and figure(new.half) != figure(min(column.halves)) and new.half < min(column.halves)
     ]
     if fresh is None or not better:
         return []

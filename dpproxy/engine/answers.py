@@ -22,6 +22,7 @@ from dpproxy.backends.source import Source
 from dpproxy.engine import output, payloads, payment
 from dpproxy.engine.accuracy import accuracy_notice, presented
 from dpproxy.engine.deadlines import Deadlines
+from dpproxy.engine.means import PartAnswer
 from dpproxy.engine.questions import (
     Question,
     Replan,
@@ -31,7 +32,7 @@ from dpproxy.engine.questions import (
     independent,
     noise_ratio,
 )
-from dpproxy.engine.replays import Execution, PartAnswer, Replays
+from dpproxy.engine.replays import Execution, Replays
 from dpproxy.planner.reuse.descriptor import described
 from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
@@ -94,7 +95,9 @@ class Answers:
         values = self._shown(execution, shown, rows)
         most = max((d.draws for d in drawn), default=1)
         execution.notices.extend([payment.average_notice(most)] if most > 1 else [])
-        execution.notices.extend(map(payment.cube_notice, dict.fromkeys(d.cube for d in drawn if d.cube)))
+        execution.notices.extend(
+            dict.fromkeys(payment.cube_notice(d.fitted) for d in drawn if d.fitted is not None)
+        )
         return values, cost
 
     def _shown(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, sqrt
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,12 @@ from dpproxy.analysis import duck
 from dpproxy.anonymize import dp_cube, price
 from dpproxy.anonymize.dp_cube import Strategy
 from dpproxy.anonymize.model import InvalidOption
-from dpproxy.anonymize.strategies import outer, variances
+from dpproxy.anonymize.strategies import Floats, outer, variances
 from dpproxy.backends.columns import WHOLE
 from dpproxy.backends.release import key_table
 from dpproxy.backends.source import Source
 from dpproxy.engine import payloads
+from dpproxy.engine.laws import kinds, with_laws
 from dpproxy.engine.replays import Following
 from dpproxy.engine.view_statements import ViewContext
 from dpproxy.planner.open.protected_views import table_of
@@ -125,7 +126,8 @@ class Cubes:
             built = self._built(view, policy) if _is_granted(view, policy, caller) else None
             found = None if built is None else built.cube.sums(part, plan.data_version)
             if built is not None and found is not None:
-                yield Following(fitted(built.cube, *found), self._maker(built, *found, part))
+                errors, laws = fitted(built.cube, *found)
+                yield Following(errors, self._maker(built, *found, part, laws))
 
     def planned(self, name: str, text: str, options: Mapping[str, OptionValue]) -> PlannedCube | None:
         """A cube as it would be built now; None where each statement cuts its rows. Raises a ``Refusal``."""
@@ -154,9 +156,9 @@ class Cubes:
         return None if cube is None else _Built(view, cube)
 
     def _maker(
-        self, built: _Built, sums: Sequence[Sums], taken: Sequence[_Taken], part: Part
+        self, built: _Built, sums: Sequence[Sums], taken: Sequence[_Taken], part: Part, laws: Sequence[int]
     ) -> Callable[[], pa.Table]:
-        return lambda: _relation(self._cells(built), sums, taken, part)
+        return lambda: _relation(self._cells(built), sums, taken, part, laws)
 
     def _cells(self, built: _Built) -> Sequence[Integers]:
         """One array for each figure, in units of its last digit; it has the dimensions of the cube."""
@@ -195,27 +197,41 @@ def _is_granted(view: Materialized, policy: Policy, caller: Caller) -> bool:
     )
 
 
-def fitted(cube: PlannedCube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> Fitted:
-    """How far off each measure is, in the group where that is most."""
-    found: dict[int, tuple[Combination, float]] = {}
+def fitted(cube: PlannedCube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> tuple[Fitted, list[int]]:
+    """How far off each measure is, and the law of each row."""
+    found: dict[int, tuple[Floats, float, Floats]] = {}
     for one, coefficients_of in zip(sums, taken, strict=True):
         sides = [
             np.array([np.isin(np.arange(side.cells), cells) for cells in sets], np.float64)
             for side, sets in zip(cube.form.sides, one.sides, strict=True)
         ]
         groups = tuple(np.array(one.groups).T)
-        most = float(outer([side.sum(axis=1) for side in sides])[groups].max())
+        cells = outer([side.sum(axis=1) for side in sides])[groups]
         for place, weights, figures in zip(one.places, one.weights, coefficients_of, strict=True):
             spectrum = cube.strategy.spectrum(weights)
-            variance = float(variances(cube.strategy.shape.lattice, spectrum, sides)[groups].max())
-            rounding = float(sum(map(abs, figures), Fraction(0))) / 2 * most + (0.5 if most else 0.0)
-            found[place] = Combination(sqrt(max(variance, 0.0)), cube.strategy.least(weights)), rounding
+            variance = variances(cube.strategy.shape.lattice, spectrum, sides)[groups]
+            rounding = float(sum(map(abs, figures), Fraction(0))) / 2 * cells + 0.5 * (cells > 0)
+            found[place] = np.sqrt(np.maximum(variance, 0.0)), cube.strategy.least(weights), rounding
     ordered = [found[place] for place in sorted(found)]
-    return Fitted(cube.name, tuple(noise for noise, _ in ordered), tuple(more for _, more in ordered))
+    least = [one for _, one, _ in ordered]
+    rows, worst = kinds(np.column_stack([e for sd, _, rounding in ordered for e in (sd, rounding)]).tolist())
+    laws = tuple(_law(cube.name, errors, least) for errors in worst)
+    farthest = _law(cube.name, np.max(worst, axis=0).tolist(), least)
+    return replace(farthest, laws=laws if len(laws) > 1 else ()), rows
+
+
+def _law(cube: str, errors: Sequence[float], least: Sequence[float]) -> Fitted:
+    """Of standard deviations and roundings in turn."""
+    noise = (Combination(sd, one) for sd, one in zip(errors[::2], least, strict=True))
+    return Fitted(cube, tuple(noise), tuple(errors[1::2]))
 
 
 def _relation(
-    cells: Sequence[Integers], sums: Sequence[Sums], taken: Sequence[_Taken], part: Part
+    cells: Sequence[Integers],
+    sums: Sequence[Sums],
+    taken: Sequence[_Taken],
+    part: Part,
+    laws: Sequence[int],
 ) -> pa.Table:
     """The relation of a part: each measure rounded once, from the sum of its cells."""
     found: dict[int, list[int]] = {}
@@ -225,7 +241,7 @@ def _relation(
         for place, figures in zip(one.places, coefficients_of, strict=True):
             found[place] = _rounded(figures, added, len(one.groups))
     lists = [list(row) for row in zip(*(found[place] for place in sorted(found)), strict=True)]
-    return key_table(part.keys).append_column("v", pa.array(lists, pa.list_(WHOLE)))
+    return with_laws(key_table(part.keys), laws).append_column("v", pa.array(lists, pa.list_(WHOLE)))
 
 
 def _added(cells: Integers, sums: Sums) -> list[int]:

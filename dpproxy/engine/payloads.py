@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from dpproxy.algebra.plan import Part
+from dpproxy.algebra.plan import LAW, Part
 from dpproxy.backends.columns import WHOLE
 from dpproxy.backends.release import key_table
+from dpproxy.engine.laws import with_laws
 from dpproxy.planner.reuse.descriptor import Descriptor, read, written
 from dpproxy.planner.reuse.rollup import Derivation, Row
-from udfs.mechanisms.averaged import Averaged
+from udfs.mechanisms.averaged import Averaged, nearest
 
 _OF = b"dpproxy"
 """The key of the descriptor in the Arrow schema's metadata."""
@@ -50,25 +51,43 @@ def wanted_of(part: Part) -> list[Row]:
     return groups_of(key_table(part.keys))
 
 
-def averaged(tables: Sequence[pa.Table], means: Sequence[Averaged]) -> pa.Table:
-    """The relation of a part, each value the mean of those in ``tables``."""
+def averaged(
+    tables: Sequence[pa.Table], means: Sequence[Sequence[Averaged]], laws: Sequence[int]
+) -> pa.Table:
+    """The relation of a part, each value the mean of those in ``tables``; ``means`` are those of each law of a row."""
     drawn = [table["v"].to_pylist() for table in tables]
     lists = [
         [
             mean.of([int(v) for v in values])
-            for mean, values in zip(means, zip(*rows, strict=True), strict=True)
+            for mean, values in zip(means[law], zip(*rows, strict=True), strict=True)
         ]
-        for rows in zip(*drawn, strict=True)
+        for law, *rows in zip(laws, *drawn, strict=True)
     ]
-    keys = tables[0].drop_columns("v")
-    return keys.append_column("v", pa.array(lists, pa.list_(WHOLE)))
+    return _made(tables[0], lists, laws)
 
 
-def derive(table: pa.Table, derivation: Derivation, part: Part) -> pa.Table:
-    """The relation of a part, whose values are sums of another relation's."""
+def weighed(
+    tables: tuple[pa.Table, pa.Table], weights: Sequence[Sequence[int]], laws: Sequence[int]
+) -> pa.Table:
+    """The relation of a part, between two: of each law of a row, the weights of the second one's figures."""
+    first, second = (table["v"].to_pylist() for table in tables)
+    lists = [
+        [int(a) + nearest(w * int(b - a)) for w, a, b in zip(weights[law], one, other, strict=True)]
+        for law, one, other in zip(laws, first, second, strict=True)
+    ]
+    return _made(tables[0], lists, laws)
+
+
+def _made(like: pa.Table, lists: Sequence[Sequence[int]], laws: Sequence[int]) -> pa.Table:
+    keys = like.select([n for n in like.column_names if n not in (LAW, "v")])
+    return with_laws(keys, laws).append_column("v", pa.array(lists, pa.list_(WHOLE)))
+
+
+def derive(table: pa.Table, derivation: Derivation, part: Part, laws: Sequence[int] = ()) -> pa.Table:
+    """The relation of a part, whose values are sums of another relation's; ``laws`` are those of its rows."""
     drawn = [[int(v) for v in values] for values in table["v"].to_pylist()]
     lists = [
         [max(-_MOST, min(_MOST, sum(drawn[p][c] for p in places))) for c in derivation.columns]
         for places in derivation.places
     ]
-    return key_table(part.keys).append_column("v", pa.array(lists, pa.list_(WHOLE)))
+    return with_laws(key_table(part.keys), laws).append_column("v", pa.array(lists, pa.list_(WHOLE)))

@@ -21,7 +21,7 @@ from dpproxy.accounting.model import (
 from dpproxy.accounting.sharing import Pool
 from dpproxy.accounting.windows import Standing
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Answer, Caller, Notice, Part, Payer, Plan, PriorCheck, Settings
+from dpproxy.algebra.plan import Answer, Caller, Fitted, Notice, Part, Payer, Plan, PriorCheck, Settings
 from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
 from dpproxy.engine.sessions import EngineSession
@@ -159,10 +159,15 @@ def average_notice(draws: int) -> Notice:
     )
 
 
-def cube_notice(cube: str) -> Notice:
+def cube_notice(of: Fitted) -> Notice:
     """The notice beside an answer that follows from a cube."""
+    if of.draws:
+        return Notice(
+            f'follows from cube "{of.cube}" and {of.draws} draws that you have paid for, free',
+            detail="It is the mean of both, weighed by their accuracy.",
+        )
     return Notice(
-        f'follows from cube "{cube}", free',
+        f'follows from cube "{of.cube}", free',
         detail="Its cells are added up: whatever else follows from it agrees with this.",
     )
 

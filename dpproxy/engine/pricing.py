@@ -22,10 +22,9 @@ from dpproxy.engine.answers import Answers
 from dpproxy.engine.cubes import Cubes
 from dpproxy.engine.questions import derived_sum, noise_ratio
 from dpproxy.engine.replays import MOST_NOISE, Execution
-from dpproxy.planner.explain import explain_json, explain_text, unpaid
+from dpproxy.planner.explain import cube_of, explain_json, explain_text, unpaid
 from dpproxy.planner.reuse.descriptor import described
 from dpproxy.policy.model import Policy
-from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import TEXT, Column
 
@@ -193,8 +192,8 @@ def _priced(
         found = None if i in known else _earlier(part, plan, before, tolerance(desk.settings))
         if found is not None:
             earlier[i] = found
-    cubes = dict.fromkeys(drawn.cube for drawn in known.values())
-    words = [f"follows from cube {identifier(c)}" if c else "answered from stored releases" for c in cubes]
+    cubes = dict.fromkeys(map(cube_of, known.values()))
+    words = [f"follows from {c}" if c else "answered from stored releases" for c in cubes]
     follows = tuple(sorted({n for n, _ in earlier.values()}))
     words += [f"follows from statement {n}" for n in follows]
     known |= {i: drawn for i, (_, drawn) in earlier.items()}

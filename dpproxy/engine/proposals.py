@@ -102,7 +102,7 @@ def _errors(priced: PricedStatement, found: _Proposal, desk: Desk) -> dict[str, 
     version = desk.policy.data_version
     made = [found.cube.sums(part, version) for part in plan.parts]
     drawn = tuple(
-        Drawn(part.loss, None if sums is None else fitted(found.cube, *sums))
+        Drawn(part.loss, None if sums is None else fitted(found.cube, *sums)[0])
         for part, sums in zip(plan.parts, made, strict=True)
     )
     return half_widths(desk.plan(priced.request, drawn))

@@ -1,14 +1,15 @@
 """Parts of a plan as questions to the release store: which are independent, and which can be derived from others."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Additive, Drawn, Fitted, Part, Plan, Summed
 from dpproxy.engine import payloads
+from dpproxy.engine.laws import kinds
 from dpproxy.planner.reuse.descriptor import Descriptor
-from dpproxy.planner.reuse.rollup import derivation
+from dpproxy.planner.reuse.rollup import Derivation, derivation
 from udfs.mechanisms import Gaussian
 
 Replan = Callable[[tuple[Drawn, ...]], Plan]
@@ -36,7 +37,15 @@ def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
 def derived_sum(of: Descriptor, source: Part, descriptor: Descriptor, part: Part) -> Summed | None:
     """How the values of ``part`` are sums of those of ``source``; None where they are not."""
     found = derivation(of, payloads.wanted_of(source), descriptor, payloads.wanted_of(part))
-    return None if found is None else Summed(of.mechanism, found.columns, found.most)
+    return None if found is None else summed(of.mechanism, found)[0]
+
+
+def summed(mechanism: Additive, found: Derivation) -> tuple[Summed, list[int]]:
+    """Where the figures of a derivation come from, and the law of each row."""
+    rows, worst = kinds([[float(len(places))] for places in found.places])
+    terms = [round(most) for [most] in worst]
+    alone = Summed(mechanism, found.columns, max(terms, default=1))
+    return replace(alone, laws=tuple(replace(alone, terms=n) for n in terms) if len(terms) > 1 else ()), rows
 
 
 def noise_ratio(summed: Summed | Fitted, own: Additive, *, alike: bool = False) -> float:

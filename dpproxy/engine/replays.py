@@ -1,39 +1,34 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
 
 import pyarrow as pa
 
 from dpproxy.accounting import sharing
-from dpproxy.accounting.model import Account, Cost, Reservation, StoredRelease
+from dpproxy.accounting.model import Account, Reservation, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.accounting.sharing import Pool
 from dpproxy.algebra.plan import Caller, Drawn, Fitted, Notice, Part, Plan, Summed
 from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
-from dpproxy.engine.questions import Question, noise_ratio
+from dpproxy.engine.means import PartAnswer, averaged, with_cube
+from dpproxy.engine.questions import Question, noise_ratio, summed
 from dpproxy.planner.reuse.descriptor import Descriptor, counting, described, origins
 from dpproxy.planner.reuse.rollup import could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
-from udfs.mechanisms.averaged import USUAL, Draw
-from udfs.mechanisms.linear import Linear
 from udfs.privacy import Loss, Released
 
 MOST_NOISE = 10.0
 """A part may be derived from a stored release where that has at most this many times the noise of a new draw."""
-MOST_AVERAGED = 4
-"""The most draws of the same figures that are averaged: the most accurate ones."""
 MOST_DESCRIPTORS = 4096
 """The most stored releases whose descriptors are held in memory."""
 MOST_QUESTIONS = 1024
 """The most parts of plans whose keys are held in memory."""
-
-FREE = Cost()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +85,6 @@ class Following:
     table: Callable[[], pa.Table]
 
 
-@dataclass(frozen=True, slots=True)
-class PartAnswer:
-    """The released relation of a part, its cost to this caller, and how its values were derived, if they were."""
-
-    released: Released[pa.Table]
-    cost: Cost = FREE
-    summed: Summed | Fitted | None = None
-    origins: tuple[int, ...] = ()
-    """The charges whose stored releases it was made from."""
-
-    @property
-    def drawn(self) -> Drawn:
-        """What the part was answered from, for planning the answer's error."""
-        return Drawn(self.released.loss, self.summed)
-
-
 class Replays:
     """Looks up parts in the release store; its methods may be called from any thread."""
 
@@ -155,9 +134,7 @@ class Replays:
             return None
         first = self.as_asked(execution, question, stored)
         return (
-            first
-            if question.part.believed
-            else _averaged([first, *self._others(execution, question, stored)])
+            first if question.part.believed else averaged([first, *self._others(execution, question, stored)])
         )
 
     def with_earlier(self, execution: Execution, question: Question, bought: PartAnswer) -> PartAnswer:
@@ -214,11 +191,13 @@ class Replays:
         return self.same_release(execution, question) or self.derived_answer(execution, question)
 
     def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
-        """The part as derived from stored releases, or from a cube, whichever is more accurate."""
+        """The part as derived from stored releases and from a cube: from both where that is more accurate."""
         own = question.part.mechanism
-        found = [self._summed_answer(execution, question), self._cube_answer(execution, question)]
-        return min(
-            (one for one in found if one is not None),
+        cube = self._cube_answer(execution, question)
+        summed = self._summed_answer(execution, question, beside=cube is not None)
+        both = None if summed is None or cube is None else with_cube(summed, cube)
+        return both or min(
+            (one for one in (summed, cube) if one is not None),
             key=lambda one: inf if one.summed is None or own is None else noise_ratio(one.summed, own),
             default=None,
         )
@@ -259,10 +238,11 @@ class Replays:
             Released(table, loss), summed=Summed(of.mechanism, found.columns, 1), origins=(stored.id,)
         )
 
-    def _summed_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
+    def _summed_answer(self, execution: Execution, question: Question, *, beside: bool) -> PartAnswer | None:
         """The part as derived from a stored release of finer groups or more columns: from the most accurate one.
 
-        It is averaged with what follows from other releases of the same groups and columns.
+        It is averaged with what follows from other releases, but not where this run has drawn it itself: figures of
+        one statement add up. ``beside`` a cube one of less loss than is asked for counts, too.
         """
         part = question.part
         asked = described(part, question.values, execution.pool)
@@ -274,29 +254,21 @@ class Replays:
             for origin, nano in self._releases.paid(origins(asked), execution.account)
             if self._may_answer(execution, origin)
         ]
+        following: list[tuple[float, int, PartAnswer]] = []
         best: tuple[float, int, PartAnswer] | None = None
         for origin, nano in paid:
-            if nano < part.loss.nano:
-                continue
-            worst = 1.0 if origin in execution.fresh else execution.worst
             found = self._follows(origin, asked, part)
             if found is None or found.summed is None:
                 continue
             ratio = noise_ratio(found.summed, part.mechanism, alike=execution.alike)
-            if ratio <= worst and (best is None or ratio < best[0]):
-                best = ratio, origin, found
-        if best is None or part.believed:
+            following.append((ratio, origin, found))
+            worst = 1.0 if origin in execution.fresh else execution.worst
+            if (beside or nano >= part.loss.nano) and ratio <= worst and (best is None or ratio < best[0]):
+                best = following[-1]
+        if best is None or part.believed or best[1] in execution.fresh:
             return None if best is None else best[2]
-        others = sorted((nano, origin) for origin, nano in paid if self._is_another(origin, best[1]))
-        follow = (self._follows(origin, asked, part) for _, origin in reversed(others))
-        return _averaged([best[2], *(found for found in follow if found is not None)])
-
-    def _is_another(self, origin: int, first: int) -> bool:
-        """Whether a release is another draw of the same figures."""
-        of, same = (self._descriptor(each, None) for each in (origin, first))
-        if origin == first or of is None or same is None:
-            return False
-        return (of.rows, *_sets(of)) == (same.rows, *_sets(same))
+        others = sorted((o for o in following if o is not best and o[0] < inf), key=lambda other: other[:2])
+        return averaged([best[2], *(found for _, _, found in others)])
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> PartAnswer | None:
         known, payload = self._described.get(origin), None
@@ -313,9 +285,9 @@ class Replays:
         found = derivation(of, payloads.groups_of(table), asked, payloads.wanted_of(part))
         if found is None:
             return None
-        summed = Summed(of.mechanism, found.columns, found.most)
-        derived = Released(payloads.derive(table, found, part), part.loss)
-        return PartAnswer(derived, summed=summed, origins=(origin,))
+        made, laws = summed(of.mechanism, found)
+        derived = Released(payloads.derive(table, found, part, laws), part.loss)
+        return PartAnswer(derived, summed=made, origins=(origin,))
 
     def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
         """The descriptor of a stored release, read once, from its ``payload`` where that is at hand."""
@@ -325,40 +297,3 @@ class Replays:
             known = (None if payload is None else payloads.descriptor_of(payload),)
             self._described.put(origin, known)
         return known[0]
-
-
-def _sets(of: Descriptor) -> tuple[object, ...]:
-    return set(of.conditions), set(of.keys), set(of.measures), type(of.mechanism)
-
-
-def _averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
-    """The first answer, averaged with those of other draws of the same figures; as it is where none is of a sum."""
-    first = answers[0]
-    summing = [a for a in answers[:MOST_AVERAGED] if isinstance(a.summed, Summed)]
-    draws = [(a.summed, a.released.value, a.origins) for a in summing if isinstance(a.summed, Summed)]
-    if not isinstance(first.summed, Summed) or len(draws) == 1:
-        return first
-    summed = replace(first.summed, also=tuple(of for of, _, _ in draws[1:]))
-    best = taken_alone(summed)
-    if best is not None:
-        return replace(summing[best], cost=first.cost)
-    table = payloads.averaged([table for _, table, _ in draws], summed.means)
-    return PartAnswer(
-        Released(table, first.released.loss), first.cost, summed, tuple(o for *_, of in draws for o in of)
-    )
-
-
-def taken_alone(summed: Summed) -> int | None:
-    """The draw of several figures, by its place, that is nearer by itself; None where the mean is.
-
-    The mean has less noise, but of what is computed of several figures the law of one draw tells more. That is looked
-    at for two of them: other figures of the same draws are alike.
-    """
-    place = max(range(1 + len(summed.also)), key=lambda n: summed.means[0].weights[n])
-    best = (summed, *summed.also)[place]
-    mean = Linear.joint(summed.means[:2], USUAL)
-    alone = Linear.joint([Draw(best.mechanism, c, best.terms) for c in best.columns[:2]], USUAL)
-    if len(summed.columns) < 2 or alone is None or mean is None:
-        return None
-    is_farther = any(mean.reach(w) > alone.reach(w) for w in ((1.0, 0.0), (0.0, 1.0)))
-    return place if is_farther else None

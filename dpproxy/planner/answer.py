@@ -19,11 +19,11 @@ from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed
+from dpproxy.analysis.typed import Typed, null
 from dpproxy.planner.open.limits import check_answer
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.release.ceiling import most_distinct
-from dpproxy.planner.release.intervals import calls_in, distance, interval
+from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
 from dpproxy.planner.release.scope import ReleasedScope
 from dpproxy.planner.select_list import SelectItem, items
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
@@ -177,26 +177,40 @@ class _More:
             self.values.append(value)
         return self.first + self.values.index(value)
 
+    def add(self, value: nodes.Expr) -> int:
+        """Where a value stands, one more even for equal ones."""
+        self.values.append(value)
+        return self.first + len(self.values) - 1
+
 
 def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -> Accuracy | None:
     """How far a column may be off; None without noise, and of the ends of an interval."""
     if type(node) is exp.Dot or not calls_in(node, scope.calls):
         return None
-    call = scope.calls.get(node)
-    if call is not None:
-        error = call.aggregate.error(call.noise, scope.confidence)
-        if isinstance(call.aggregate, Posterior):
-            return Accuracy(words="the prior is believed; dp.ci_low and dp.ci_high bound the draw")
-        if isinstance(call.aggregate, Average):
-            mean = call.aggregate.mean_error(call.noise, scope.confidence)
+    call, words = scope.calls.get(node), UNKNOWN_ERROR
+    found: Distance | None
+    if call is None:
+        found = worst = distance(node, scope, scope.confidence) if value.is_number else None
+    elif isinstance(average := call.aggregate, Posterior):
+        return Accuracy(words="the prior is believed; dp.ci_low and dp.ci_high bound the draw")
+    elif isinstance(average, Average):
+        if call.law is None and not scope.apart:
+            mean = average.mean_error(call.noise, scope.confidence)
             return Accuracy(place=more.place(call.columns[1]), mean=mean)
-        if error.half_width is None or not value.is_number:
-            return Accuracy(words=error.formula or UNKNOWN_ERROR)
-        return Accuracy(half=error.half_width)
-    found = distance(node, scope, scope.confidence) if value.is_number else None
+        found = worst = call.by_law(lambda n: average.distance(call.columns, n, scope.confidence))
+    else:
+        words = call.aggregate.error(call.noise, scope.confidence).formula or words
+        found, worst = (
+            half_width(call, scope.confidence, alike=alike) if value.is_number else None
+            for alike in (False, True)
+        )
+    if scope.apart:
+        place: int | None = more.add(null(FLOAT8).sql if found is None else as_sql(found))
+    else:
+        place = None if found is None or isinstance(found, float) else more.place(found)
     if found is None:
-        return Accuracy(words=UNKNOWN_ERROR)
-    return Accuracy(half=found) if isinstance(found, float) else Accuracy(place=more.place(found))
+        return Accuracy(words=words)
+    return Accuracy(half=worst if isinstance(worst, float) else None, place=place)
 
 
 def _passed_on(accuracy: Accuracy | None, *, chosen: bool) -> Accuracy | None:
@@ -204,7 +218,7 @@ def _passed_on(accuracy: Accuracy | None, *, chosen: bool) -> Accuracy | None:
     if accuracy is None:
         return None
     known = accuracy.half is not None or bool(accuracy.words)
-    return replace(accuracy, chosen=chosen) if known else Accuracy(words=UNKNOWN_ERROR)
+    return replace(accuracy, chosen=chosen, place=None) if known else Accuracy(words=UNKNOWN_ERROR)
 
 
 def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:

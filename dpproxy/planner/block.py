@@ -13,7 +13,7 @@ from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Inner
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Fitted, Part, Summed
+from dpproxy.algebra.plan import LAW, Fitted, Part, Summed
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import GroupKey
 from dpproxy.analysis.position import position
@@ -73,7 +73,9 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     refined = list(dict.fromkeys(prior_nodes(select)))
     check_padded([*called, *(n.expressions[0] for n in refined)], rows)
     every = list(dict.fromkeys(n for s in sets for n in s))
-    block = _Block(rows, select, planning, aggregates, refined, every, env, top)
+    derived = any(drawn.summed is not None for drawn in planning.context.losses or ())
+    apart = top and derived and len(sets) > 1
+    block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart)
     if len(sets) > 1 and any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e)):
         raise Unsupported(
             "window functions beside grouping sets are computed in an outer query",
@@ -156,6 +158,8 @@ class _Block:
     """The keys of all grouping sets."""
     env: Env
     top: bool
+    apart: bool
+    """Grouping sets follow from several releases: each is off by an error of its own."""
 
     def branch(self, present: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
@@ -189,6 +193,7 @@ class _Block:
             frozenset(present),
             self.env,
             selected=decides is not None or bool(in_stages),
+            apart=self.apart,
         )
         found = answer(
             self.select,
@@ -259,7 +264,8 @@ class _Block:
                 indexes = [measures.index(m) for m in aggregate.measures]
                 columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
                 noise = _noise(allocation, indexes, self.rows.most, self.planning.summed(number))
-                calls[node] = AggregateCall(under(noise, aggregate), columns, noise)
+                law = duck.column(LAW, f"r{number}") if noise.laws else None
+                calls[node] = AggregateCall(under(noise, aggregate), columns, noise, law)
             watch(calls, number, keys, self.rows, self.planning)
         draws = OrderStatisticDraws(
             keys, self.rows, self.planning, self.select, self._confidence(keys, aggregates), self._add
@@ -349,6 +355,17 @@ def _noise(
 ) -> Noise:
     if allocation is None:
         raise AssertionError("an aggregate has measures")
+    if summed is not None and summed.laws:
+        alone = replace(summed, laws=())  # type: ignore[arg-type]  # of either kind
+        laws = tuple(_noise(allocation, indexes, rows, law) for law in summed.laws)
+        noise = _noise(allocation, indexes, rows, alone)
+        is_mean = isinstance(summed, Summed) and bool(summed.also)  # weighed otherwise in each kind of row
+
+        def most(confidence: Fraction) -> tuple[int, ...]:
+            return tuple(map(max, zip(*(law.half_width(confidence) for law in laws), strict=True)))
+
+        sds = tuple(map(max, zip(*(law.sd for law in laws), strict=True)))
+        return replace(noise, sd=sds, half_width=most, draws=() if is_mean else noise.draws, laws=laws)
     if isinstance(summed, Fitted):
         of = Fitted(
             summed.cube,

@@ -230,9 +230,16 @@ def _titled(plan: Plan) -> list[tuple[str, Part]]:
     return [(f" r{index}", part) for index, part in enumerate(plan.parts)]
 
 
+def cube_of(drawn: Drawn) -> str:
+    """The cube that it follows from, in words; empty where it follows from none."""
+    if (of := drawn.fitted) is None:
+        return ""
+    return f"cube {identifier(of.cube)}{f' and {of.draws} stored releases' if of.draws else ''}"
+
+
 def _stored(drawn: Drawn) -> str:
-    if drawn.cube:
-        return f"follows from cube {identifier(drawn.cube)}, free"
+    if found := cube_of(drawn):
+        return f"follows from {found}, free"
     if drawn.draws == 1:
         return "from a stored release"
     return (

@@ -17,6 +17,7 @@ from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import BudgetExceeded, InvalidParameter
 from tests.proxies import started, write_home
+from udfs.mechanisms import Staircase
 
 DDL = (
     "CREATE TABLE t (k VARCHAR, x INTEGER, y INTEGER NOT NULL, b BOOLEAN NOT NULL)",
@@ -48,6 +49,39 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 def ask(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "4") -> Answer:
     settings = {**DEFAULTS, "dp.epsilon": epsilon}
     return engine.run(Request(caller, engine.prepare(caller, sql, (), settings), (), settings))
+
+
+HALVES = """SELECT CASE WHEN y < 2 THEN 'low' ELSE 'high' END AS half, count(*), dp.noise_sd(count(*)),
+                   dp.ci_high(count(*)) - count(*) FROM t GROUP BY half"""
+
+
+def test_each_row_says_how_many_groups_it_adds_up(engine: Engine):
+    ask(engine, "SELECT y, count(*) FROM t GROUP BY y", epsilon="1")
+    [[_, _, alone, _]] = ask(engine, HALVES.replace("GROUP", "WHERE y = 0 GROUP"), epsilon="1").rows
+    found = {half: (sd, reach) for half, _, sd, reach in ask(engine, HALVES, epsilon="1").rows}
+    assert {half: sd for half, (sd, _) in found.items()} == {
+        "low": pytest.approx(alone * 2**0.5),
+        "high": pytest.approx(alone * 3**0.5),
+    }
+    assert found["low"][1] < found["high"][1]
+    assert spent(engine) == 1
+
+
+def test_what_follows_from_several_releases_is_their_mean(engine: Engine):
+    """Of finer groups and of others: each weighs as much as it is accurate, row by row."""
+    draws = ask(engine, "SELECT y, count(*) FROM t GROUP BY y", epsilon="1").rows
+    finer = ask(engine, "SELECT y, b, count(*) FROM t GROUP BY y, b", epsilon="2").rows
+    found = {half: (n, sd) for half, n, sd, _ in ask(engine, HALVES, epsilon="1").rows}
+    assert spent(engine) == 3
+    one = Staircase.best((1,), NANO).noise_sd()[0] ** 2
+    other = Staircase.best((1,), 2 * NANO).noise_sd()[0] ** 2
+    for half, terms, own in (("low", 2, (0, 1)), ("high", 3, (2, 3, 4))):
+        sums = [sum(n for y, *_, n in of if y in own) for of in (draws, finer)]
+        precise = [1 / (terms * one), 1 / (2 * terms * other)]
+        mean = sum(s * p for s, p in zip(sums, precise, strict=True)) / sum(precise)
+        n, sd = found[half]
+        assert abs(n - mean) <= 0.5001
+        assert sd**2 == pytest.approx(1 / sum(precise) + 1 / 12, rel=1e-4)
 
 
 def spent(engine: Engine, caller: Caller = ANN) -> float:

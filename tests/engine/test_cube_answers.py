@@ -91,6 +91,35 @@ def test_each_combination_has_its_own_error(engine: Engine):
     assert float(str(low)) < float(str(n)) < float(str(high))
 
 
+QUARTERS = "SELECT date_trunc('quarter', seen) AS q, {} FROM visits WHERE seen >= '2023-02-01' GROUP BY q"
+
+
+def test_each_row_has_the_error_of_the_cells_it_adds_up(engine: Engine):
+    """Of two months or of three, as if each were asked alone; the notice has the range."""
+    sd, half = "dp.noise_sd(count(*))", "(dp.ci_high(count(*)) - dp.ci_low(count(*))) / 2"
+    found = rows(engine, QUARTERS.format(f"{sd}, {half}, dp.noise_sd(avg(cost)), count(*)"))
+    first, *others = found
+    for row, (begin, end) in ((first, ("02", "04")), (others[0], ("04", "07"))):
+        alone = f"SELECT {sd}, {half} FROM visits WHERE seen >= '2023-{begin}-01' AND seen < '2023-{end}-01'"
+        assert [row[1:3]] == [pytest.approx(one) for one in rows(engine, alone)]
+    assert all(first[1] < float(str(row[1])) and first[2] < float(str(row[2])) for row in others)
+    answer = ask(engine, QUARTERS.format("count(*), sum(cost), avg(cost)"), ANN, intervals="columns")
+    ends = [(float(str(row[4])), float(str(row[5]))) for row in answer.rows]
+    assert ends[0][1] - ends[0][0] == pytest.approx(2 * float(str(first[2])))
+    assert len({round(high - low) for low, high in ends[1:4]}) == 1
+    [said] = [n.message for n in answer.notices if "half-width" in n.message]
+    assert said.count(" to ±") == 3
+
+
+def test_what_is_far_off_in_one_row_is_said_of_what_compares_rows(engine: Engine):
+    """LAG takes a value of another row: its error is that of the row farthest off."""
+    over = "lag(count(*)) OVER (ORDER BY date_trunc('quarter', seen))"
+    answer = ask(engine, QUARTERS.format(f"count(*), {over} AS before"), ANN)
+    [said] = [n.message for n in answer.notices if "half-width" in n.message]
+    most = said.split("count ")[1].split(" (")[0].split(" to ")[1]
+    assert said.endswith(f"before {most}")
+
+
 def test_what_does_not_follow_is_asked_anew(engine: Engine):
     for sql in (
         "SELECT count(*) FROM visits WHERE seen <= '2023-01-31'",
@@ -108,6 +137,28 @@ def test_a_new_draw_is_had_for_its_price(engine: Engine, settings: dict[str, str
     sql = "SELECT sex, count(*) FROM visits WHERE ward = 'b' GROUP BY sex"
     assert ask(engine, sql, ANN).nano == 0
     assert ask(engine, sql, ANN, **{"epsilon": "0.02", **settings}).nano == NANO // 50
+
+
+def test_what_was_paid_for_and_a_cube_are_weighed_together(engine: Engine):
+    """Where both say it about as well; the mean is nearer than either, and says so."""
+    sql = "SELECT {}, dp.noise_sd(count(*)) FROM visits WHERE ward IN ('a', 'b') AND sex = 'f'"
+    cells = "SELECT sum(count) FROM c WHERE ward IN ('a', 'b') AND sex = 'f'"
+    [[cube, sd]] = rows(engine, sql.format("count(*)"))
+    finer = "SELECT ward, sex, count(*) FROM visits GROUP BY ward, sex"
+    draws = ask(engine, finer, ANN, epsilon="0.25", reuse="never").rows
+    own = sum(int(str(n)) for ward, sex, n in draws if ward in ("a", "b") and sex == "f")
+    answer = ask(engine, sql.format("count(*)"), ANN)
+    [(mean, less)] = answer.rows
+    assert answer.nano == 0
+    assert float(str(less)) < 0.96 * float(str(sd))
+    weight = 1 - (float(str(less)) / float(str(sd))) ** 2  # of the own one: 1 / var, over both
+    assert int(str(mean)) == pytest.approx(weight * own + (1 - weight) * int(str(cube)), abs=1.5)
+    assert [int(str(cube))] == [round(float(str(n))) for [n] in rows(engine, cells)]
+    assert 'follows from cube "c" and 1 draws that you have paid for, free' in [
+        n.message for n in answer.notices
+    ]
+    explained = lines(ask(engine, f"EXPLAIN (PRIVACY) {sql.format('count(*)')}", ANN))
+    assert "follows from cube c and 1 stored releases, free" in explained
 
 
 def test_better_draws_anew_where_that_halves_the_error(engine: Engine):

@@ -12,7 +12,8 @@ from dpproxy.algebra.plan import Answer, Caller, Summed
 from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
-from dpproxy.engine.replays import Execution, PartAnswer, Replays, taken_alone
+from dpproxy.engine.means import PartAnswer, taken_alone
+from dpproxy.engine.replays import Execution, Replays
 from dpproxy.planner.reuse.descriptor import described
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY
 from tests.engine.test_answers import ask as asked

@@ -78,9 +78,9 @@ class Averaged:
     def of(self, values: Sequence[int]) -> int:
         """The mean of one value of each draw."""
         first = values[0]
-        off = sum(w * (value - first) for w, value in zip(self.weights[1:], values[1:], strict=True))
-        size = (2 * abs(off) + SCALE - 1) // (2 * SCALE)
-        return first + (size if off >= 0 else -size)
+        return first + nearest(
+            sum(w * (value - first) for w, value in zip(self.weights[1:], values[1:], strict=True))
+        )
 
     @property
     def is_single(self) -> bool:
@@ -99,6 +99,16 @@ class Averaged:
         if self.is_single:
             return _single(self.draws[0], confidence)
         return _reach(self.draws, self.weights, confidence)
+
+
+def nearest(off: int) -> int:
+    """The nearest whole number to so many parts of ``SCALE``, ties towards 0.
+
+    >>> nearest(SCALE // 2), nearest(SCALE // 2 + 1), nearest(-SCALE // 2 - 1)
+    (0, 1, -1)
+    """
+    size = (2 * abs(off) + SCALE - 1) // (2 * SCALE)
+    return size if off >= 0 else -size
 
 
 @lru_cache(maxsize=1024)

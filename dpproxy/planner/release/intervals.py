@@ -93,11 +93,11 @@ def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.In
     """Ends (DOUBLE) that hold the value before noise with at least this probability; None where no rule is for it."""
     call = scope.calls.get(node)
     if call is not None and not isinstance(call.aggregate, Refined | OrderStatistic):
-        return call.aggregate.interval(call.columns, call.noise, confidence)
+        return call.interval(confidence)
     found = distance(node, scope, confidence)
     if found is None:
         return None
-    middle, reach = as_double(compile_expression(node, scope.scope())), _sql(found)
+    middle, reach = as_double(compile_expression(node, scope.scope())), as_sql(found)
     return f.minus(middle, reach), f.plus(middle, reach)
 
 
@@ -108,6 +108,15 @@ class _Distances:
         self._scope = scope
         self._confidence = confidence
         self._blocks = blocks
+        self._alike = False
+
+    def _in_all_rows(self, node: exp.Expr) -> Distance | None:
+        """The distance of the row farthest off."""
+        before, self._alike = self._alike, True
+        try:
+            return self.of(node)
+        finally:
+            self._alike = before
 
     def of(self, node: exp.Expr) -> Distance | None:
         """The distance of an expression, None where it has no rule."""
@@ -124,9 +133,10 @@ class _Distances:
     def _call(self, call: AggregateCall) -> Distance | None:
         if isinstance(call.aggregate, Posterior):
             return None  # its interval is the draw's, around which it need not be
-        if isinstance(call.aggregate, Average):
-            return call.aggregate.distance(call.columns, call.noise, self._confidence)
-        return call.aggregate.error(call.noise, self._confidence).half_width
+        average = call.aggregate
+        if isinstance(average, Average):
+            return call.by_law(lambda noise: average.distance(call.columns, noise, self._confidence))
+        return half_width(call, self._confidence, alike=self._alike)
 
     def _size(self, node: exp.Expr) -> Distance | None:
         """The absolute value of a number."""
@@ -169,7 +179,7 @@ class _Distances:
             found = _over(left, b)
         else:
             above = _plus(left, _times(_over(a, b), right))
-            found = _over(above, f.minus(_sql(b), _sql(right)))
+            found = _over(above, f.minus(as_sql(b), as_sql(right)))
         whole = compile_expression(node, self._scope.scope()).type.oid in INTEGERS
         return _plus(found, 1.0) if whole else found
 
@@ -198,7 +208,7 @@ class _Distances:
 
     def _most(self, parts: Sequence[exp.Expr]) -> Distance | None:
         """The largest of distances that are the same for all rows."""
-        found = [self.of(part) for part in parts]
+        found = [self._in_all_rows(part) for part in parts]
         known = [one for one in found if isinstance(one, float)]
         return max(known) if len(known) == len(found) else None
 
@@ -216,7 +226,7 @@ class _Distances:
         if type(function) not in (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue):
             return None if calls_in(node, calls) else 0.0
         others = [v for k, v in function.args.items() if k != "this" and isinstance(v, exp.Expr)]
-        found = self.of(function.this)
+        found = self._in_all_rows(function.this)
         return found if isinstance(found, float) and not any(calls_in(n, calls) for n in others) else None
 
     def _total(self, node: exp.Expr, added: exp.Expr) -> Distance | None:
@@ -244,7 +254,16 @@ class _Distances:
         return None if calls_in(node.expression, self._scope.calls) else self.of(node.this)
 
 
-def _sql(one: Distance) -> nodes.Expr:
+def half_width(call: AggregateCall, confidence: Fraction, *, alike: bool = False) -> Distance | None:
+    """Of a call; of the row farthest off where it shall be ``alike`` in all."""
+    worst = call.aggregate.error(call.noise, confidence).half_width
+    if worst is None or alike or call.law is None:
+        return worst
+    return call.by_law(lambda noise: duck.double(call.aggregate.error(noise, confidence).half_width or 0.0))
+
+
+def as_sql(one: Distance) -> nodes.Expr:
+    """A distance as DOUBLE."""
     return duck.double(one) if isinstance(one, float) else one
 
 
@@ -253,21 +272,21 @@ def _plus(a: Distance, b: Distance) -> Distance:
         return a + b
     if 0.0 in (a, b):
         return b if a == 0.0 else a
-    return f.plus(_sql(a), _sql(b))
+    return f.plus(as_sql(a), as_sql(b))
 
 
 def _times(a: Distance, b: Distance) -> Distance:
     if isinstance(a, float) and isinstance(b, float):
         return a * b
-    return 0.0 if 0.0 in (a, b) else f.times(_sql(a), _sql(b))
+    return 0.0 if 0.0 in (a, b) else f.times(as_sql(a), as_sql(b))
 
 
 def _over(a: Distance, b: Distance) -> Distance:
     """NULL where the divisor is not above zero."""
     if isinstance(a, float) and isinstance(b, float) and b > 0:
         return a / b
-    above = nodes.Binary(">", _sql(b), duck.double(0.0))
-    return duck.case([(above, f.over(_sql(a), _sql(b)))], None)
+    above = nodes.Binary(">", as_sql(b), duck.double(0.0))
+    return duck.case([(above, f.over(as_sql(a), as_sql(b)))], None)
 
 
 _RULES: dict[type[exp.Expr], Callable[[_Distances, exp.Expr], Distance | None]] = {

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
@@ -31,6 +32,23 @@ class AggregateCall:
     aggregate: Aggregate
     columns: tuple[nodes.Expr, ...]
     noise: Noise
+    law: nodes.Expr | None = None
+    """Which law of the noise a row has, where there are several."""
+
+    def by_law(self, made: Callable[[Noise], nodes.Expr]) -> nodes.Expr:
+        """What is made of the noise of each row."""
+        if self.law is None:
+            return made(self.noise)
+        *others, last = (made(noise) for noise in self.noise.laws)
+        same = (nodes.Binary("=", self.law, duck.integer(n)) for n in range(len(others)))
+        return duck.case(list(zip(same, others, strict=True)), last)
+
+    def interval(self, confidence: Fraction) -> tuple[nodes.Expr, nodes.Expr]:
+        """Ends (DOUBLE) of an interval around the value of a row."""
+        return (
+            self.by_law(lambda noise: self.aggregate.interval(self.columns, noise, confidence)[0]),
+            self.by_law(lambda noise: self.aggregate.interval(self.columns, noise, confidence)[1]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +69,8 @@ class ReleasedScope:
     """Which groups are shown follows from released values, whatever the SELECT says."""
     filtered: bool = False
     """Released values decide which groups window functions see."""
+    apart: bool = False
+    """It is one of several grouping sets whose errors differ: each row says its own."""
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
@@ -136,16 +156,16 @@ class ReleasedScope:
 
 
 def _low(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
-    return call.aggregate.interval(call.columns, call.noise, confidence)[0]
+    return call.interval(confidence)[0]
 
 
 def _high(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
-    return call.aggregate.interval(call.columns, call.noise, confidence)[1]
+    return call.interval(confidence)[1]
 
 
 def _sd(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
     del confidence
-    return call.aggregate.noise_sd(call.columns, call.noise)
+    return call.by_law(lambda noise: call.aggregate.noise_sd(call.columns, noise))
 
 
 DP_FUNCTIONS: dict[str, Callable[[AggregateCall, Fraction], nodes.Expr]] = {

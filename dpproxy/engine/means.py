@@ -1,0 +1,154 @@
+"""What several releases say of the same part, weighed by their accuracy: draws that it follows from, and a cube.
+
+Weights follow from the laws of the noise alone. Proofs: ``udfs/mechanisms/averaged.md`` of draws,
+``udfs/mechanisms/combination.md`` with a cube.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import hypot
+
+import numpy as np
+import pyarrow as pa
+
+from dpproxy.accounting.model import Cost
+from dpproxy.algebra.plan import Drawn, Fitted, Summed
+from dpproxy.engine import payloads
+from dpproxy.engine.laws import kinds, laws_of
+from udfs.mechanisms.averaged import SCALE, USUAL, Draw
+from udfs.mechanisms.combination import Combination
+from udfs.mechanisms.linear import Linear
+from udfs.privacy import Released
+
+FREE = Cost()
+MOST_AVERAGED = 4
+"""The most draws that are averaged: the most accurate ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartAnswer:
+    """The released relation of a part, its cost to this caller, and how its values were derived, if they were."""
+
+    released: Released[pa.Table]
+    cost: Cost = FREE
+    summed: Summed | Fitted | None = None
+    origins: tuple[int, ...] = ()
+    """The charges whose stored releases it was made from."""
+
+    @property
+    def drawn(self) -> Drawn:
+        """What the part was answered from, for planning the answer's error."""
+        return Drawn(self.released.loss, self.summed)
+
+
+def averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
+    """The first answer, averaged with those of other draws; as it is where none is of a sum."""
+    first = answers[0]
+    draws = [(a, a.summed) for a in answers[:MOST_AVERAGED] if isinstance(a.summed, Summed)]
+    if not isinstance(first.summed, Summed) or len(draws) == 1:
+        return first
+    rows, worst = kinds(list(zip(*(_terms(a, of) for a, of in draws), strict=True)))
+    laws = [_mean([of for _, of in draws], terms) for terms in worst]
+    farthest = _mean([of for _, of in draws], [max(terms) for terms in zip(*worst, strict=True)])
+    means = [law.means for law in laws]
+    best = taken_alone(farthest)
+    if best is not None:
+        return replace(draws[best][0], cost=first.cost)
+    table = payloads.averaged([a.released.value for a, _ in draws], means, rows)
+    return PartAnswer(
+        Released(table, first.released.loss),
+        first.cost,
+        replace(farthest, laws=tuple(laws) if len(laws) > 1 else ()),
+        tuple(o for a, _ in draws for o in a.origins),
+    )
+
+
+def taken_alone(summed: Summed) -> int | None:
+    """The draw of several figures, by its place, that is nearer by itself; None where the mean is.
+
+    The mean has less noise, but of what is computed of several figures the law of one draw tells more. That is looked
+    at for two of them: other figures of the same draws are alike.
+    """
+    place = max(range(1 + len(summed.also)), key=lambda n: summed.means[0].weights[n])
+    best = (summed, *summed.also)[place]
+    mean = Linear.joint(summed.means[:2], USUAL)
+    alone = Linear.joint([Draw(best.mechanism, c, best.terms) for c in best.columns[:2]], USUAL)
+    if len(summed.columns) < 2 or alone is None or mean is None:
+        return None
+    is_farther = any(mean.reach(w) > alone.reach(w) for w in ((1.0, 0.0), (0.0, 1.0)))
+    return place if is_farther else None
+
+
+def _terms(answer: PartAnswer, of: Summed) -> list[float]:
+    """How many draws each row adds up."""
+    several = [law.terms for law in of.laws or (of,)]
+    return [float(several[law]) for law in laws_of(answer.released.value)]
+
+
+def _mean(draws: Sequence[Summed], terms: Sequence[float]) -> Summed:
+    """The mean of draws, of so many terms each."""
+    first, *also = (replace(of, terms=round(n), laws=()) for of, n in zip(draws, terms, strict=True))
+    return replace(first, also=tuple(also))
+
+
+def with_cube(own: PartAnswer, cube: PartAnswer) -> PartAnswer | None:
+    """The mean of what follows from own releases and from a cube; None where one of them alone is as near."""
+    of, fitted = own.summed, cube.summed
+    if not isinstance(of, Summed) or not isinstance(fitted, Fitted):
+        return None
+    sides = [_errors(own, [_of_draws(law) for law in of.laws or (of,)])]
+    sides.append(_errors(cube, [_of_cells(law) for law in fitted.laws or (fitted,)]))
+    rows, worst = kinds([[*one, *other] for one, other in zip(*sides, strict=True)])
+    least = _least(of), [noise.least for noise in fitted.noise]
+    laws = [_law(errors, least) for errors in worst]
+    farthest, _ = _law(np.max(worst, axis=0).tolist(), least)
+    draws = 1 + len(of.also)
+    made = replace(farthest, cube=fitted.cube, draws=draws)
+    apart = zip(made.half_width(USUAL), fitted.half_width(USUAL), of.means, strict=True)
+    if any(both >= min(one, mean.half_width(USUAL)) for both, one, mean in apart):
+        return None
+    if len(laws) > 1:
+        made = replace(made, laws=tuple(replace(law, cube=fitted.cube, draws=draws) for law, _ in laws))
+    tables = own.released.value, cube.released.value
+    table = payloads.weighed(tables, [weights for _, weights in laws], rows)
+    return PartAnswer(Released(table, own.released.loss), summed=made, origins=own.origins)
+
+
+Errors = list[tuple[float, float]]
+"""Of each figure, the standard deviation, and what rounding moves it by besides."""
+
+
+def _of_draws(law: Summed) -> Errors:
+    return [(mean.noise_sd(), 0.0 if mean.is_single else 0.5) for mean in law.means]
+
+
+def _of_cells(law: Fitted) -> Errors:
+    return [(noise.sd, more) for noise, more in zip(law.noise, law.rounding, strict=True)]
+
+
+def _errors(answer: PartAnswer, laws: Sequence[Errors]) -> list[list[float]]:
+    """Of each row."""
+    return [[e for pair in laws[law] for e in pair] for law in laws_of(answer.released.value)]
+
+
+def _least(of: Summed) -> list[float]:
+    """The smallest standard deviation of a draw that each figure is made of."""
+    draws = [(d.mechanism.noise_sd(), d.columns) for d in (of, *of.also)]
+    return [min(sds[columns[n]] for sds, columns in draws) for n in range(len(of.columns))]
+
+
+def _law(errors: Sequence[float], least: tuple[Sequence[float], Sequence[float]]) -> tuple[Fitted, list[int]]:
+    """The error of a mean of both, and the weight of the cube of each figure, in parts of ``SCALE``."""
+    half = len(errors) // 2
+    figures = zip(
+        errors[:half:2], errors[1:half:2], errors[half::2], errors[half + 1 :: 2], *least, strict=True
+    )
+    noise, rounding, weights = [], [], []
+    for own, own_rounding, cube, cube_rounding, own_least, cube_least in figures:
+        total = own**2 + cube**2
+        weight = round(SCALE * own**2 / total) if total else 0
+        share = weight / SCALE
+        noise.append(Combination(hypot((1 - share) * own, share * cube), min(own_least, cube_least)))
+        rounding.append((1 - share) * own_rounding + share * cube_rounding + 0.5)
+        weights.append(weight)
+    return Fitted("", tuple(noise), tuple(rounding)), weights
