@@ -21,7 +21,7 @@ from dpproxy.policy.dump import dump as statements_of
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
-from dpproxy.policy.units import unanswerable, without_people
+from dpproxy.policy.units import shared, unanswerable, without_people
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import print_result, say, tell
@@ -73,7 +73,7 @@ def _check_config(config: Config) -> list[str]:
         policy = _applied(Policy(), source.policy_files, schema)
         if lines := unanswerable(policy):
             raise StartupError(lines[0])
-        found += without_people(policy, schema)
+        found += [*without_people(policy, schema), *shared(policy)]
     return found
 
 

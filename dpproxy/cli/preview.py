@@ -16,7 +16,7 @@ from dpproxy.cli.statements import ADMIN
 from dpproxy.config.configuration import Config, check_files, load_config
 from dpproxy.engine.engine import Engine
 from dpproxy.policy.model import Between, Members, Policy, References
-from dpproxy.policy.units import unit_table
+from dpproxy.policy.units import shared, unit_table
 from dpproxy.sql.quoting import quoted
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import print_result, tell, waiting, width
@@ -41,14 +41,14 @@ def preview(arguments: Arguments) -> int:
     if not config.policy_files:
         raise StartupError("expected policy files: policy.files names none")
     with waiting("pricing questions"), _apart(config) as engine:
-        rows = list(_rows(engine))
+        rows, sharing = list(_rows(engine)), shared(engine.policy)
     if not rows:
         raise StartupError(
             "no protected table is granted to a role: GRANT SELECT ON ... TO ... WITH PRIVACY BUDGET ...;"
         )
     print_result(answer(NAMES, rows, in_json=arguments.json, width=width()))
     if not arguments.json:
-        print_result("\n".join(wrap(_LEGEND, WIDTH)))
+        print_result("\n".join(line for words in (_LEGEND, *sharing) for line in wrap(words, WIDTH)))
     return 0
 
 

@@ -18,7 +18,7 @@ from dpproxy.config.setting_checks import Check, decimal
 from dpproxy.config.tuning import tuning
 from dpproxy.values.errors import FixedSetting, InvalidParameter, UndefinedObject
 
-Wanted = Literal["auto", "staircase", "laplace", "gaussian"]
+Wanted = Literal["auto", "staircase", "shortest", "laplace", "gaussian"]
 """The values of dp.mechanism."""
 Impossible = Literal["show", "clamp", "null"]
 """The values of dp.impossible."""
@@ -70,7 +70,7 @@ _PRIVACY = (
     Setting(
         "dp.mechanism",
         "auto",
-        checks.one_of("auto", "staircase", "laplace", "gaussian"),
+        checks.one_of("auto", "staircase", "shortest", "laplace", "gaussian"),
         "The mechanism that draws the noise; auto is the one of least predicted error.",
     ),
     Setting(

@@ -62,6 +62,16 @@ def without_people(policy: Policy, schema: Schema) -> list[str]:
     return lines
 
 
+def shared(policy: Policy) -> list[str]:
+    """A line for each budget that shares its releases: what one of its users may learn is not what they may spend."""
+    return [
+        f'budget "{name}" shares its releases: one of its users may learn its whole limit, '
+        f"epsilon {float(budget.limit):g}; USER LIMIT bounds what they spend"
+        for name, budget in sorted(policy.budgets.items())
+        if budget.shares
+    ]
+
+
 def _followed(policy: Policy, table: str) -> Iterator[tuple[TablePolicy, Unit]]:
     """The tables from ``table`` to the owner, with what is declared of their units."""
     seen: set[str] = set()

@@ -31,6 +31,8 @@ class Account:
     delta: float
     refresh: str | None
     refills: str | None
+    shares: bool = False
+    """Whether what one user of a budget has paid for is free to the others."""
 
     @property
     def percent(self) -> float:
@@ -84,6 +86,7 @@ def account(row: Record) -> Account:
         _number(row["delta"]) or 0.0,
         row["refresh"],
         row["refills_at"],
+        row.get("shares_releases") == "t",
     )
 
 

@@ -68,6 +68,7 @@ class Balance:
     tables: str
     more: str | None
     refills: str | None
+    shares: bool = False
 
     @property
     def percent(self) -> float:
@@ -126,7 +127,13 @@ def balance(row: dict[str, str | None]) -> Balance:
     if row["ceiling_remaining"] is not None:
         left = min(left, float(row["ceiling_remaining"]))
     return Balance(
-        row["budget"] or "", left, limit, row["tables"] or "", row["more_like_last"], row["refills_at"]
+        row["budget"] or "",
+        left,
+        limit,
+        row["tables"] or "",
+        row["more_like_last"],
+        row["refills_at"],
+        row.get("shares_releases") == "t",
     )
 
 

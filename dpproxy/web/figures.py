@@ -9,6 +9,8 @@ Record = Mapping[str, str | None]
 RISK, LOSS = "how well people are protected", "how much the data has changed"
 ERRORS: Final = "how far off answers from {} are"
 MOST_MARGINALS: Final = 8
+"""Besides single cells."""
+CELL: Final = "one cell"
 FIGURES: Final[Mapping[str, tuple[str, str, float]]] = {
     "linkage_risk": (RISK, "rows that can be linked to their person by what is not sensitive", 1),
     "linkage_risk_informed": (RISK, "rows that can be linked by somebody who knows all columns", 1),
@@ -53,10 +55,15 @@ def pictures(verified: Sequence[Record]) -> list[Picture]:
 
 
 def errors(cube: str, marginals: Sequence[Record]) -> list[Picture]:
-    """A picture for each measure of a cube: one standard deviation, by how many cells are added up; the least first."""
+    """A picture for each measure of a cube: one standard deviation, by how many cells are added up; the least first.
+
+    Single cells are always there.
+    """
     found = []
     for measure in [name for name in (marginals[0] if marginals else ()) if name.endswith("_sd")]:
-        listed = sorted((float(one[measure] or 0), _added(one)) for one in marginals)[:MOST_MARGINALS]
+        by_error = sorted((float(one[measure] or 0), _added(one)) for one in marginals)
+        listed = by_error[:MOST_MARGINALS]
+        listed += [one for one in by_error[MOST_MARGINALS:] if one[1] == CELL]
         whole = listed[-1][0] or 1.0
         bars = [Bar(words, f"± {short(sd)}", round(100 * sd / whole, 2)) for sd, words in listed]
         words = f"{measure.removesuffix('_sd')}, one standard deviation"
@@ -69,7 +76,7 @@ def _added(marginal: Record) -> str:
         name.removesuffix("_cells"): value for name, value in marginal.items() if name.endswith("_cells")
     }
     added = [f"{value} of {name}" for name, value in cells.items() if value != "1"]
-    return f"{' by '.join(added)} added up" if added else "one cell"
+    return f"{' by '.join(added)} added up" if added else CELL
 
 
 def short(value: float) -> str:

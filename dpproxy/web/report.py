@@ -68,6 +68,8 @@ class People:
     answers: int
     first: str | None
     last: str | None
+    shared: tuple[str, ...]
+    """Budgets of which each user reads what all have paid for."""
 
     @property
     def sure_now(self) -> float:
@@ -161,6 +163,7 @@ def _people(
         sum(kind.times for kind in kinds),
         min((str(one["first"])[:10] for one in released), default=None),
         max((str(one["last"])[:10] for one in released), default=None),
+        _shared({one["budget"] for one in of}, found["budgets"]),
     )
 
 
@@ -209,6 +212,12 @@ def _outside(calls: str) -> str:
 
 def _roles(grants: Iterable[Record], privilege: str) -> tuple[str, ...]:
     return tuple(sorted({str(one["role"]) for one in grants if one["privilege"] == privilege}))
+
+
+def _shared(paying: Collection[object], budgets: Iterable[Record]) -> tuple[str, ...]:
+    """With their limits."""
+    shown = (one for one in budgets if one["kind"] == "budget" and one.get("shares_releases") == "t")
+    return tuple(f"{one['name']} (ε {one['limit_epsilon']})" for one in shown if one["name"] in paying)
 
 
 def _number(value: object) -> float:

@@ -162,6 +162,15 @@ def test_check_says_whose_rows_count_for_nobody(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == "[]\n"
 
 
+def test_check_says_which_budgets_share_their_releases(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    budget = "CREATE PRIVACY BUDGET team LIMIT EPSILON 2 USER LIMIT EPSILON 0.5"
+    ddl = ("CREATE TABLE people (id INTEGER NOT NULL)",)
+    for more in ("", " SHARE RELEASES"):
+        file = write_home(tmp_path / (more or "own"), ddl, f"{budget}{more};")
+        assert main(["check", str(file)]) == 0
+        assert ('budget "team" shares its releases' in capsys.readouterr().err) is bool(more)
+
+
 def test_what_cannot_be_answered_or_watched_is_a_mistake(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -41,9 +41,14 @@ def test_the_policy_in_force_is_not_touched(tmp_path: Path, capsys: Captured):
     file = write_home(tmp_path, DDL, POLICY)
     with started(file) as engine:
         before = engine.policy.version
-    (tmp_path / "policy.sql").write_text(POLICY.replace("MAX ROWS 2", "MAX ROWS 1"))
+    shared = POLICY.replace("MAX ROWS 2", "MAX ROWS 1").replace(
+        " DEFAULT EPSILON 0.1", " DEFAULT EPSILON 0.1 SHARE RELEASES"
+    )
+    (tmp_path / "policy.sql").write_text(shared)
     assert main(["preview", "--config", str(file)]) == 0
-    assert "+-30" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "+-30" in shown
+    assert 'budget "b" shares its releases' in shown
     with started(file) as engine:  # stronger, and applied by this start alone
         assert engine.policy.version == before + 1
 

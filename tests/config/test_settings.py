@@ -56,7 +56,7 @@ def test_a_value_is_kept_as_show_prints_it(name: str, text: str, kept: str):
 @pytest.mark.parametrize(
     ("name", "text", "hint"),
     [
-        ("dp.mechanism", "exact", "'auto' or 'staircase' or 'laplace' or 'gaussian'"),
+        ("dp.mechanism", "exact", "'auto' or 'staircase' or 'shortest' or 'laplace' or 'gaussian'"),
         ("dp.delta", "1", "from 0 to below 1"),
         ("dp.delta", "-1e-9", "from 0 to below 1"),
         ("dp.delta", "1/1000", "from 0 to below 1"),
@@ -143,7 +143,7 @@ def test_no_setting_switches_noise_off():
     [
         ("bytea_output", "Available values: escape, hex."),
         ("IntervalStyle", "Available values: postgres, postgres_verbose, sql_standard, iso_8601."),
-        ("dp.mechanism", "allowed is 'auto' or 'staircase' or 'laplace' or 'gaussian'"),
+        ("dp.mechanism", "allowed is 'auto' or 'staircase' or 'shortest' or 'laplace' or 'gaussian'"),
     ],
 )
 def test_a_refused_value_is_quoted(name: str, hint: str):

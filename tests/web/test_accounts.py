@@ -43,6 +43,14 @@ def test_a_limit_may_be_missing():
     assert account(row("a", "budget")).percent == 60
 
 
+def test_whether_a_budget_shares_its_releases():
+    assert [account(row("a", "budget", shares_releases=one)).shares for one in ("t", "f", None)] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_a_ceiling_is_a_line_of_what_was_spent():
     [found] = ceilings([row("t", "ceiling")], spent((30, "1"), (15, "3")), TODAY)
     assert found.path == "M0 100 H0.0 V90.0 H50.0 V60.0 H100"

@@ -166,6 +166,7 @@ def test_declarations_are_read_for_people():
 def test_the_tightest_limit_is_shown():
     found = balance(ROW)
     assert (found.left, found.limit, found.percent) == (1.0, 2.0, 50.0)
+    assert [found.shares, balance({**ROW, "shares_releases": "t"}).shares] == [False, True]
 
 
 def test_names_are_quoted_where_needed():

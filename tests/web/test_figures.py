@@ -41,3 +41,10 @@ def test_the_errors_of_a_cube_are_a_picture_for_each_measure():
         ("2 of sex by 10 of year added up", "± 40.5", 100),
     ]
     assert errors("c", []) == []
+
+
+def test_the_error_of_a_cell_is_always_there():
+    marginals = [{"day_cells": str(n), "count_sd": str(100 - n)} for n in range(1, 30)]
+    [count] = errors("c", marginals)
+    assert [bar.view for bar in count.bars][-2:] == ["22 of day added up", "one cell"]
+    assert count.bars[-1].width == 100

@@ -44,6 +44,18 @@ def test_tables_along_references_are_about_the_same_people():
     assert (survey.unit, survey.limit, survey.sure_at_most) == ("each single row", None, None)
 
 
+def test_budgets_that_share_their_releases_are_named():
+    budgets = [
+        *FOUND["budgets"],
+        {"name": "c", "kind": "budget", "limit_epsilon": "1", "shares_releases": "t"},
+    ]
+    assert report({**FOUND, "budgets": budgets}, AT).people[0].shared == ()  # nobody may ask from it
+    budgets[1] = {**budgets[1], "shares_releases": "t"}
+    found = report({**FOUND, "budgets": budgets}, AT)
+    assert [one.shared for one in found.people] == [("b (ε 1)",), ()]
+    assert "who may spend from b (ε 1) reads what all who do have paid for" in as_html(found, None)
+
+
 def test_a_circle_of_references_ends():
     policy = [
         {"table": "a", "column": None, "declaration": "KEY (x) REFERENCES b (x)"},

@@ -8,7 +8,7 @@ from udfs import arrow
 from udfs.functions import parameters
 from udfs.functions.joint import JointKind, lists, singles
 from udfs.functions.model import SYSTEM, SqlFunction
-from udfs.mechanisms import Staircase
+from udfs.mechanisms import Shortest, Staircase
 from udfs.pool import Pool
 
 KIND: Final = JointKind(Staircase.best)
@@ -61,6 +61,19 @@ def functions(pool: Pool) -> tuple[SqlFunction, ...]:
             "dp_release",
             "epsilon",
             "a sum with noise, where one unit changes it by at most sensitivity",
+        ),
+        *lists(
+            pool,
+            JointKind(Shortest.best),
+            "dp_shortest",
+            "epsilon",
+            "the numbers with one joint draw of the noise whose intervals of 95 % are shortest",
+        ),
+        *singles(
+            "dp_shortest",
+            "dp_shortest",
+            "epsilon",
+            "a number with that noise, where one unit changes it by at most sensitivity",
         ),
         SqlFunction(
             "dp_noise_sd",

@@ -13,9 +13,14 @@ from udfs.mechanisms.laplace import Laplace
 from udfs.mechanisms.quantile import Quantile
 from udfs.mechanisms.quantiles import Quantiles
 from udfs.mechanisms.selection import Selection
-from udfs.mechanisms.staircase import Staircase
+from udfs.mechanisms.staircase import Shortest, Staircase
 
-MECHANISMS: Final = {"staircase": Staircase, "laplace": Laplace, "gaussian": Gaussian}
+MECHANISMS: Final = {
+    "staircase": Staircase,
+    "shortest": Shortest,
+    "laplace": Laplace,
+    "gaussian": Gaussian,
+}
 """Every mechanism that adds noise, by its name in messages and records."""
 
 CHOICES: Final = {
@@ -35,5 +40,6 @@ __all__ = [
     "Quantile",
     "Quantiles",
     "Selection",
+    "Shortest",
     "Staircase",
 ]

@@ -1,13 +1,20 @@
-"""The radii of the staircase that give the least noise, computed in floats.
+"""The radii of the staircase that give the least noise or the shortest intervals, computed in floats.
 
 The noise is private with any non-negative radii, so that an error here can cost accuracy and nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import ceil, log
 from typing import Final
+
+import numpy as np
 
 _GRID: Final = 48
 _SMALL: Final = 64
+_ALIKE: Final = 0.05
+"""Below this epsilon intervals of the least noise are within 1 part in 10,000 of the shortest; the search is long."""
+_FAR: Final = 30.0
+"""What is beyond e to the minus that does not move an interval."""
 _POLISHED: Final = 16
 """With more components than this, single radii are not improved by search: the gain is too small."""
 _MANY: Final = 32
@@ -48,18 +55,50 @@ def best_radii(widths: Sequence[int], q: float) -> tuple[int, ...]:
     moving = [width for width in widths if width]
     if not moving or len(moving) > _MANY:
         return (0,) * len(widths)
-    radii = iter(_polish(moving, _scan(moving, q), q))
+    radii = iter(_polish(moving, _scan(moving, lambda tried: cost(moving, tried, q)), q))
     return tuple(next(radii) if width else 0 for width in widths)
 
 
-def _scan(widths: Sequence[int], q: float) -> list[int]:
-    """The best of a grid over gamma in [0, 1], refined three times."""
+def shortest_radii(widths: Sequence[int], q: float, confidence: float) -> tuple[int, ...]:
+    """Return radii floor(gamma * width) of the shortest intervals, in widths; of equals those of the least noise."""
+    moving = [width for width in widths if width]
+    if not moving or len(moving) > _MANY or -log(q) < _ALIKE:
+        return best_radii(widths, q)
+
+    def length(radii: Sequence[int]) -> tuple[int | float, ...]:
+        ends = half_widths(moving, radii, q, confidence)
+        return sum(h / width for h, width in zip(ends, moving, strict=True)), cost(moving, radii, q)
+
+    radii = iter(_scan(moving, length))
+    return tuple(next(radii) if width else 0 for width in widths)
+
+
+def half_widths(widths: Sequence[int], radii: Sequence[int], q: float, confidence: float) -> list[int]:
+    """Return for each component about the least h that its noise is within with the confidence."""
+    levels = np.arange(ceil((_FAR + 4 * len(widths)) / -log(q)) + 4 * len(widths))
+    halves = [radius + 0.5 + levels * width for radius, width in zip(radii, widths, strict=True)]
+    logs = levels * log(q) + sum(np.log(half) for half in halves)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    found = []
+    for half in halves:
+        low, high = 0.0, float(half[-1])
+        while high - low > 1e-9 * high:
+            middle = (low + high) / 2
+            inside = float(weights @ np.minimum(1.0, middle / half))
+            low, high = (low, middle) if inside >= confidence else (middle, high)
+        found.append(max(0, ceil(high - 0.5 - 1e-6)))
+    return found
+
+
+def _scan(widths: Sequence[int], value: Callable[[list[int]], float | tuple[int | float, ...]]) -> list[int]:
+    """The least value on a grid over gamma in [0, 1], refined three times."""
 
     def scaled(gamma: int, parts: int) -> list[int]:
         return [gamma * width // parts for width in widths]
 
-    def valued(gamma: int, parts: int) -> tuple[float, int]:
-        return cost(widths, scaled(gamma, parts), q), gamma
+    def valued(gamma: int, parts: int) -> tuple[float | tuple[int | float, ...], int]:
+        return value(scaled(gamma, parts)), gamma
 
     parts = _GRID
     gamma = min(valued(g, parts) for g in range(parts + 1))[1]

@@ -19,12 +19,14 @@ import numpy as np
 
 from udfs.mechanisms import reach
 from udfs.mechanisms.levels import Factor, Levels, binomial, ratio, total
-from udfs.mechanisms.radii import best_radii
+from udfs.mechanisms.radii import best_radii, shortest_radii
 from udfs.privacy import LEAST_NANO, InvalidMechanism, Loss
 from udfs.randomness import Integers, Words, below, below_wide
 
 WIDEST: Final = 10**38 - 1
 """The widest a component may be, and what released values saturate at: the largest NUMERIC(38)."""
+SHORTEST: Final = 0.95
+"""The confidence of the intervals that are made shortest."""
 _BATCH: Final = 1 << 15
 _NARROW: Final = 1 << 62
 
@@ -126,6 +128,20 @@ class Staircase:
         return wide
 
 
+@dataclass(frozen=True, slots=True)
+class Shortest(Staircase):
+    """A staircase whose radii give the shortest intervals of 95 %, where those of ``Staircase`` give the least noise.
+
+    >>> Shortest.best((1000,), 10**9).half_width(0.95) < Staircase.best((1000,), 10**9).half_width(0.95)
+    True
+    """
+
+    @staticmethod
+    def best(widths: tuple[int, ...], nano: int) -> "Shortest":
+        """Return the mechanism whose half-widths, in widths, have the least sum that the search over radii finds."""
+        return _shortest(widths, nano)
+
+
 def _check(widths: tuple[int, ...], nano: int) -> None:
     if nano < LEAST_NANO:
         raise InvalidMechanism("epsilon must be at least 0.001")
@@ -137,6 +153,12 @@ def _check(widths: tuple[int, ...], nano: int) -> None:
 def _best(widths: tuple[int, ...], nano: int) -> Staircase:
     _check(widths, nano)
     return Staircase(widths, nano, best_radii(widths, ratio(nano) / 2**64))
+
+
+@lru_cache(maxsize=4096)
+def _shortest(widths: tuple[int, ...], nano: int) -> Shortest:
+    _check(widths, nano)
+    return Shortest(widths, nano, shortest_radii(widths, ratio(nano) / 2**64, SHORTEST))
 
 
 @lru_cache(maxsize=256)

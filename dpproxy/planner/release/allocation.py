@@ -35,10 +35,15 @@ from dpproxy.config.settings import Wanted
 from dpproxy.values.errors import InvalidParameter
 from udfs.calibration import calibrate
 from udfs.choose import candidates
-from udfs.mechanisms import Gaussian, Staircase
+from udfs.mechanisms import Gaussian, Shortest, Staircase
 from udfs.privacy import LEAST_NANO, NANO, Loss
 
-FUNCTIONS = {"staircase": "dp_release", "laplace": "dp_laplace", "gaussian": "dp_gaussian"}
+FUNCTIONS = {
+    "staircase": "dp_release",
+    "shortest": "dp_shortest",
+    "laplace": "dp_laplace",
+    "gaussian": "dp_gaussian",
+}
 """What draws the noise of a mechanism in SQL."""
 
 
@@ -114,7 +119,7 @@ def allocate(
     touched = groups or 1
     forms = [_Form(together, touched, touched, cut)]
     forms += [_Form(widths, most, most * most, None)] if most > 1 else []
-    found = [Allocation(m, f.pure, f.groups) for f in forms for m in _pure(f, loss)]
+    found = [Allocation(m, f.pure, f.groups) for f in forms for m in _pure(f, loss, wanted)]
     if delta or concentrated:
         spent = Fraction(0) if concentrated else delta
         found += [Allocation(m, f.squares, f.groups, spent) for f in forms for m in _gaussian(f, loss, spent)]
@@ -123,8 +128,11 @@ def allocate(
     return _best(found, widths, wanted)
 
 
-def _pure(form: _Form, loss: Loss) -> list[Additive]:
+def _pure(form: _Form, loss: Loss, wanted: Wanted) -> list[Additive]:
+    """Intervals that are shortest are drawn where they are asked for by name alone: they are those of more noise."""
     share = Loss(loss.nano // form.pure)
+    if wanted == "shortest":
+        return [Shortest.best(form.widths, share.nano)] if share.nano >= LEAST_NANO else []
     return [c.mechanism for c in candidates(form.widths, share)] if share.nano >= LEAST_NANO else []
 
 
@@ -147,7 +155,7 @@ def _best(found: Sequence[Allocation], widths: tuple[int, ...], wanted: Wanted) 
             name = min(errors, key=lambda n: round(errors[n][0], 9))
             others = ", ".join(_compared(n, errors[n][0], errors[name][0]) for n in errors if n != name)
             why = f"least predicted error: {others}" if others else "nothing else fits so small a loss"
-        case "staircase" | "laplace" | "gaussian":
+        case "staircase" | "shortest" | "laplace" | "gaussian":
             name, why = wanted, f"dp.mechanism = {wanted}"
             if name not in errors:
                 raise InvalidParameter(

@@ -23,7 +23,7 @@ def noise_delta(planning: Planning, node: exp.Expr, *, discovered: bool) -> Frac
     if planning.concentrated and not discovered:
         return Fraction(0)
     match session.mechanism(settings):
-        case "staircase" | "laplace":
+        case "staircase" | "shortest" | "laplace":
             return Fraction(0)
         case "auto":
             return planning.delta_share() if session.delta(settings) and not discovered else Fraction(0)

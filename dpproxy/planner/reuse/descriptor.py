@@ -4,7 +4,7 @@ A descriptor says from which rows, by which keys and with what noise: enough to 
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from dpproxy.accounting.sharing import Pool
 from dpproxy.algebra.plan import Additive, Part
 from dpproxy.planner.reuse.normal_form import NormalStage, stage
 from dpproxy.planner.reuse.terms import Term, encoded
-from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.mechanisms import MECHANISMS
 
 FORM = 2
 """Of the terms: releases that were described in another form are found by nobody."""
@@ -132,13 +132,6 @@ def _sets(part: Part, keys: Sequence[Term]) -> list[str]:
     return sorted(found)
 
 
-_MECHANISMS: dict[str, Callable[..., Additive]] = {
-    "staircase": Staircase,
-    "laplace": Laplace,
-    "gaussian": Gaussian,
-}
-
-
 def written(descriptor: Descriptor) -> bytes:
     """The descriptor as text."""
     mechanism = descriptor.mechanism
@@ -165,7 +158,7 @@ def read(text: bytes) -> Descriptor | None:
     conditions, keys, whole, measures = (
         _term(fields[name]) for name in ("conditions", "keys", "whole", "measures")
     )
-    mechanism = _MECHANISMS[fields["mechanism"]](**numbers)
+    mechanism = MECHANISMS[fields["mechanism"]](**numbers)
     return Descriptor(bytes.fromhex(fields["rows"]), conditions, keys, whole, measures, mechanism)
 
 

@@ -7,7 +7,7 @@ from dpproxy.algebra.plan import Part
 from dpproxy.backends.release import ReleaseStage
 from dpproxy.values.errors import BoundsMissing, Unsupported
 from tests.golden.world import World, build, plan_of
-from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.mechanisms import Gaussian, Laplace, Shortest, Staircase
 from udfs.privacy import Exact
 
 COUNT = "SELECT ward, count(*), avg(hours) FROM visits GROUP BY ward"
@@ -22,6 +22,7 @@ def test_the_mechanism_asked_for_draws(world: World):
     for name, kind, function in (
         ("auto", Staircase, "dp_release"),
         ("staircase", Staircase, "dp_release"),
+        ("shortest", Shortest, "dp_shortest"),
         ("laplace", Laplace, "dp_laplace"),
         ("gaussian", Gaussian, "dp_gaussian"),
     ):
@@ -38,7 +39,7 @@ def test_each_draws_in_the_engine_that_releases(world: World):
     """At epsilon 1,000,000 a noise of more than 5 has a probability below 1e-6 even for the Gaussian."""
     exact = pa.table({"k0": ["A", "B", "C"], "m0": [5, 6, 7], "m1": [30, -20, 0], "m2": [5, 6, 7]})
     release = ReleaseStage()
-    for name in ("staircase", "laplace", "gaussian"):
+    for name in ("staircase", "shortest", "laplace", "gaussian"):
         part = part_of(world, COUNT, dp_mechanism=name, dp_delta="1e-6", dp_epsilon="1000000")
         release.prepare(part)
         drawn = release.draw(part, Exact(exact)).value["v"].to_pylist()

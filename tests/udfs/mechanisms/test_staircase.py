@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from udfs.mechanisms import MECHANISMS, Staircase
+from udfs.mechanisms import MECHANISMS, Shortest, Staircase
 from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
 from udfs.randomness import Words
 
@@ -43,6 +43,37 @@ def points(mechanism: Staircase, level: int) -> int:
 
 def q(mechanism: Staircase) -> Fraction:
     return Fraction(mechanism.ratio, 2**64)
+
+
+@pytest.mark.parametrize("nano", [NANO // 10, NANO // 2, NANO, 2 * NANO, 6 * NANO])
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 12])
+def test_no_radius_has_a_shorter_interval(width: int, nano: int):
+    """Of all radii up to the width, exactly; of equal intervals the one of the least variance, but for 1 %."""
+    found = Shortest.best((width,), nano)
+    others = [Staircase((width,), nano, (radius,)) for radius in range(width + 1)]
+    least = min(other.half_width(0.95) for other in others)
+    assert found.half_width(0.95) == least
+    variances = [other.variance() for other in others if other.half_width(0.95) == least]
+    assert float(found.variance()[0]) <= 1.01 * float(min(variances)[0])
+
+
+def test_the_shortest_interval_is_the_thesis_s():
+    """Of width 1, length 5.9865 at d = .9933; in steps of 1/100,000."""
+    found = Shortest.best((10**5,), NANO)
+    assert found.radii[0] / 10**5 == pytest.approx(0.9933, abs=1e-3)
+    assert (2 * found.half_width(0.95)[0] + 1) / 10**5 == pytest.approx(5.9865, abs=1e-4)
+    assert (2 * Staircase.best((10**5,), NANO).half_width(0.95)[0] + 1) / 10**5 > 5.991
+
+
+@pytest.mark.parametrize("widths", [(1,), (5,), (1, 3), (2, 0)])
+def test_intervals_cost_no_privacy(widths: tuple[int, ...]):
+    """A shift inside the box changes no probability by more than epsilon."""
+    found = Shortest.best(widths, NANO)
+    assert type(found) is Shortest
+    limit = 1 / q(found)
+    for z in box(found, 2):
+        for shift in itertools.product(*({-w, 0, w} for w in widths)):
+            assert found.pmf(z) <= limit * found.pmf([a + b for a, b in zip(z, shift, strict=True)])
 
 
 @pytest.mark.parametrize("mechanism", SMALL, ids=str)
