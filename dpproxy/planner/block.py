@@ -356,16 +356,10 @@ def _noise(
     if allocation is None:
         raise AssertionError("an aggregate has measures")
     if summed is not None and summed.laws:
-        alone = replace(summed, laws=())  # type: ignore[arg-type]  # of either kind
         laws = tuple(_noise(allocation, indexes, rows, law) for law in summed.laws)
-        noise = _noise(allocation, indexes, rows, alone)
         is_mean = isinstance(summed, Summed) and bool(summed.also)  # weighed otherwise in each kind of row
-
-        def most(confidence: Fraction) -> tuple[int, ...]:
-            return tuple(map(max, zip(*(law.half_width(confidence) for law in laws), strict=True)))
-
-        sds = tuple(map(max, zip(*(law.sd for law in laws), strict=True)))
-        return replace(noise, sd=sds, half_width=most, draws=() if is_mean else noise.draws, laws=laws)
+        alone = replace(summed, laws=())  # type: ignore[arg-type]  # of either kind
+        return _farthest_of(_noise(allocation, indexes, rows, alone), laws, is_joint=not is_mean)
     if isinstance(summed, Fitted):
         of = Fitted(
             summed.cube,
@@ -400,6 +394,16 @@ def _noise(
 
     bell = isinstance(mechanism, Gaussian) or terms > 1
     return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell, draws=draws)
+
+
+def _farthest_of(noise: Noise, laws: tuple[Noise, ...], *, is_joint: bool) -> Noise:
+    """The noise of the kind of row that is farthest off, number by number, with those of all kinds."""
+
+    def most(confidence: Fraction) -> tuple[int, ...]:
+        return tuple(map(max, zip(*(law.half_width(confidence) for law in laws), strict=True)))
+
+    sds = tuple(map(max, zip(*(law.sd for law in laws), strict=True)))
+    return replace(noise, sd=sds, half_width=most, draws=noise.draws if is_joint else (), laws=laws)
 
 
 def _all(conditions: Sequence[nodes.Expr]) -> nodes.Expr | None:
