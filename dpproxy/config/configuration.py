@@ -37,6 +37,8 @@ class Data:
     high_water: Path | None = None
     load_mark: Path | None = None
     """A file into which the loader writes something else at every load; None where an administrator says so."""
+    load_mark_table: str | None = None
+    """A public table in place of that file."""
 
     @property
     def scheme(self) -> str:
@@ -184,6 +186,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("data.NAME", "ledger", read.postgres),
     ConfigKey("data.NAME", "high_water", read.path),
     ConfigKey("data.NAME", "load_mark", read.path),
+    ConfigKey("data.NAME", "load_mark_table", read.name),
     ConfigKey("policy", "files", read.patterns, ()),
     ConfigKey("users", "file", read.path, REQUIRED),
     ConfigKey("limits", "threads", read.whole(1, 1024)),
@@ -406,6 +409,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
                 ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),
                 high_water=path(f"data.{name}.high_water") or path("state.high_water"),
                 load_mark=path(f"data.{name}.load_mark"),
+                load_mark_table=values.get(f"data.{name}.load_mark_table"),
             )
             for name in names
         },

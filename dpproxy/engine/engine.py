@@ -48,7 +48,7 @@ from dpproxy.engine import administration, relations, status, user_statements, v
 from dpproxy.engine.answers import Answers, may_be_kept
 from dpproxy.engine.cubes import Cubes
 from dpproxy.engine.known import ANSWERS, KnownAnswers
-from dpproxy.engine.marks import EVERY, LoadMark
+from dpproxy.engine.marks import LoadMark, declared
 from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
 from dpproxy.engine.plans import Plans
@@ -82,7 +82,7 @@ from dpproxy.policy.statements import Listing, Show, Suggest
 from dpproxy.policy.store import PolicyStore
 from dpproxy.sql.grammar import is_qualified
 from dpproxy.state.directory import prepare
-from dpproxy.values.errors import Cancelled, NotGranted, Refusal, StartupError, Unsupported
+from dpproxy.values.errors import Cancelled, NotGranted, Refusal, Unsupported
 from dpproxy.values.jobs import Jobs
 from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
@@ -170,25 +170,20 @@ class Engine:
 
     def _watch(self, config: Config, source: Opened, secret: bytes, progress: Callable[[str], None]) -> None:
         """Begin to look at the mark of a load, where one is declared."""
-        if config.data.load_mark is None or not config.begins:
+        nobody = Caller("", frozenset(), f"load mark of {self._database}")
+        if config.data.load_mark_table is not None:
+            self.open(nobody)
+        say = declared(config.data, partial(self.answer, nobody)) if config.begins else None
+        if say is None:
             return
-        mark = LoadMark(config.data.load_mark, config.state, secret)
         advance = partial(administration.advance, self._world, self.log, self._database)
-        mark.begin(advance)
 
         def renew(between: Callable[[], None]) -> None:
             self._plans.snapshot = source.renew(between)
 
-        def look() -> None:
-            while not self._ended.wait(EVERY):
-                try:
-                    if mark.look(renew, advance):
-                        progress("the data was loaded anew: its version has advanced")
-                except (StartupError, Refusal) as error:
-                    progress(f"the mark of a load has moved: {error}")
-
-        self._watcher = threading.Thread(target=look, name="load mark", daemon=True)
-        self._watcher.start()
+        mark = LoadMark(say, config.state, secret)
+        mark.begin(advance)
+        self._watcher = mark.watch(renew, advance, self._ended.wait, progress)
 
     @property
     def policy(self) -> Policy:

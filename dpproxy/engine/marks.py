@@ -1,4 +1,4 @@
-"""The mark of a load: a file that a loader writes at every load, which advances the version of the data.
+"""The mark of a load: a file or a public table that a loader writes at every load; it advances the version of the data.
 
 It is looked at on a fixed schedule, and only whether it says something else than before is used: neither when it was
 written nor what the data holds. What it said is kept as a digest under the truncation secret.
@@ -7,22 +7,73 @@ written nor what the data holds. What it said is kept as a digest under the trun
 import fcntl
 import hashlib
 import hmac
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from dpproxy.algebra.plan import Answer
+from dpproxy.config.configuration import Data
+from dpproxy.values.errors import Refusal, StartupError
 
 FILE = "load-mark"
 EVERY = 60.0
 """Seconds between two looks."""
 LONGEST = 1_000_000
 """Bytes of a mark that count."""
+MOST_ROWS = 1_000
+"""Rows of a table with a mark that count: those of the greatest first column."""
+
+
+def in_file(path: Path) -> Callable[[], bytes | None]:
+    """What reads the mark in a file; None where there is none yet."""
+
+    def say() -> bytes | None:
+        try:
+            with path.open("rb") as file:
+                return file.read(LONGEST)
+        except OSError:
+            return None
+
+    return say
+
+
+def in_table(name: str, ask: Callable[[str], Answer]) -> Callable[[], bytes | None]:
+    """What reads the mark in a public table, ``ask`` being nobody who may read another; None where it cannot be read.
+
+    Errors: StartupError where it cannot be read now.
+    """
+    quoted = '"' + name.replace('"', '""') + '"'
+
+    def rows() -> bytes:
+        found = ask(f"SELECT * FROM {quoted} ORDER BY 1 DESC LIMIT {MOST_ROWS}").rows  # noqa: S608 - quoted
+        return "\n".join(sorted(map(repr, found))).encode()
+
+    def say() -> bytes | None:
+        try:
+            return rows()
+        except Refusal:  # such as a server that is away
+            return None
+
+    try:
+        rows()
+    except Refusal as refusal:
+        raise StartupError(f"the mark of a load: expected {name} to be a public table ({refusal})") from None
+    return say
+
+
+def declared(data: Data, ask: Callable[[str], Answer]) -> Callable[[], bytes | None] | None:
+    """What reads the mark that a data source declares; None where it declares none. Errors: StartupError."""
+    if data.load_mark_table is not None:
+        return in_table(data.load_mark_table, ask)
+    return None if data.load_mark is None else in_file(data.load_mark)
 
 
 class LoadMark:
     """The mark of one data source, as far as this process has acted upon it."""
 
-    def __init__(self, file: Path, state: Path, secret: bytes) -> None:
-        self._file, self._kept, self._secret = file, state / FILE, secret
+    def __init__(self, say: Callable[[], bytes | None], state: Path, secret: bytes) -> None:
+        self._say, self._kept, self._secret = say, state / FILE, secret
         self._done = self._read()
         """What the data at hand was opened with."""
 
@@ -46,6 +97,27 @@ class LoadMark:
         renew(lambda: self._act(found, advance))
         return True
 
+    def watch(
+        self,
+        renew: Callable[[Callable[[], None]], None],
+        advance: Callable[[], None],
+        wait: Callable[[float], bool],
+        progress: Callable[[str], None],
+    ) -> threading.Thread:
+        """A thread that looks every ``EVERY`` seconds, until ``wait`` for so long returns True."""
+
+        def looking() -> None:
+            while not wait(EVERY):
+                try:
+                    if self.look(renew, advance):
+                        progress("the data was loaded anew: its version has advanced")
+                except (StartupError, Refusal) as error:
+                    progress(f"the mark of a load has moved: {error}")
+
+        thread = threading.Thread(target=looking, name="load mark", daemon=True)
+        thread.start()
+        return thread
+
     def _act(self, found: str, advance: Callable[[], None]) -> None:
         with self._alone():
             before = self._kept.read_text(encoding="ascii") if self._kept.exists() else None
@@ -59,12 +131,10 @@ class LoadMark:
 
     def _read(self) -> str | None:
         """A digest of what the mark says; None where there is none yet."""
-        try:
-            with self._file.open("rb") as file:
-                said = file.read(LONGEST)
-        except OSError:
-            return None
-        return hmac.new(self._secret, b"load mark" + said, hashlib.sha256).hexdigest()
+        said = self._say()
+        return (
+            None if said is None else hmac.new(self._secret, b"load mark" + said, hashlib.sha256).hexdigest()
+        )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

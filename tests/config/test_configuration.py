@@ -111,6 +111,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "data.NAME.ledger": "postgresql://ann:secret@db/own",
         "data.NAME.high_water": "o",
         "data.NAME.load_mark": "l",
+        "data.NAME.load_mark_table": "loads",
         "policy.files": "a.sql",
         "users.file": "u",
         "limits.threads": "1",

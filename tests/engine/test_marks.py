@@ -1,10 +1,11 @@
 """The mark of a load: when the version advances, and that no statement reads rows of two states."""
 
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
@@ -12,10 +13,10 @@ import pytest
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.config.configuration import load_config
-from dpproxy.engine import engine as engines
+from dpproxy.engine import marks
 from dpproxy.engine.engine import Engine
-from dpproxy.engine.marks import LoadMark
-from dpproxy.values.errors import Internal, Refusal
+from dpproxy.engine.marks import LoadMark, in_file
+from dpproxy.values.errors import Internal, Refusal, StartupError
 from tests.proxies import write_home
 
 ANN, ROOT = (
@@ -52,7 +53,7 @@ def test_the_first_mark_counts_nothing_and_each_other_one_once(mark: Path):
         between()
 
     def opened() -> LoadMark:
-        return LoadMark(mark, mark.parent / "state", bytes(32))
+        return LoadMark(in_file(mark), mark.parent / "state", bytes(32))
 
     first, second = opened(), opened()
     first.begin(advance)
@@ -92,7 +93,7 @@ def loading(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Engine, Callable[[str], None], list[str]]]:
     """An engine over a file, what replaces the file and moves the mark, and what operators read."""
-    monkeypatch.setattr(engines, "EVERY", 0.05)
+    monkeypatch.setattr(marks, "EVERY", 0.05)
     home = write_home(folder, DDL, POLICY)
     text = home.read_text().replace('path = "data.duckdb"', 'path = "data.duckdb"\nload_mark = "loaded"')
     home.write_text(text)
@@ -187,3 +188,54 @@ def test_a_file_that_is_written_over_is_not_read(tmp_path: Path, monkeypatch: py
         load("DELETE FROM t WHERE id >= 400")
         advanced_to(engine, 2)
         assert count(engine) == 400
+
+
+@contextmanager
+def in_database(folder: Path, policy: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Engine, Path]]:
+    """An engine over a SQLite file whose table ``loads`` has the mark."""
+    monkeypatch.setattr(marks, "EVERY", 0.05)
+    home, file = write_home(folder, DDL, f"{POLICY}{policy}"), folder / "data.sqlite"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE t (id INTEGER NOT NULL, x INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(i, i % 5) for i in range(1000)])
+        connection.execute("CREATE TABLE loads (at TEXT)")
+    text = home.read_text().replace('path = "data.duckdb"', 'path = "data.sqlite"\nload_mark_table = "loads"')
+    home.write_text(text)
+    with Engine.start(load_config(home), lambda _: None) as engine:
+        engine.open(ANN)
+        yield engine, file
+
+
+def test_the_mark_may_be_a_public_table_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with in_database(tmp_path, "ALTER TABLE loads SET PRIVACY PUBLIC;", monkeypatch) as (engine, file):
+        assert count(engine) == 1000
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("DELETE FROM t WHERE id >= 400")
+        time.sleep(0.3)
+        assert engine.policy.data_version == 1, "rows advance nothing"
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("INSERT INTO loads VALUES ('tuesday')")
+        advanced_to(engine, 2)
+        assert count(engine) == 400
+        assert "tuesday" not in (tmp_path / "state" / "main" / "load-mark").read_text()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "",
+        """
+        ALTER TABLE loads SET PRIVACY KEY ROW;
+        ALTER TABLE loads SET PRIVACY CEILING EPSILON 1;
+        GRANT SELECT ON loads TO analyst WITH PRIVACY BUDGET b;
+        """,
+    ],
+)
+def test_a_mark_in_a_table_that_is_not_public_is_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+):
+    with (
+        pytest.raises(StartupError, match="expected loads to be a public table"),
+        in_database(tmp_path, policy, monkeypatch),
+    ):
+        pass
