@@ -1,18 +1,19 @@
-"""A model of the marginals: noisy counts of each attribute and of chosen pairs, and rows that follow them.
+"""A model of the marginals: noisy counts of each attribute and of chosen cliques, and rows that follow them.
 
-Pairs that are farthest from independence are chosen one by one, by the exponential mechanism: at least as many as make
-a tree, and as many more as there are rows for. Noise grows with the number of attributes and pairs, and not with the
-number of their combinations, which is what wide tables need. After McKenna, Miklau and Sheldon, "Winning the NIST
-contest", 2021. Proof: ``dp_marginals.md``.
+First the pairs that are farthest from independence are chosen one by one, by the exponential mechanism, as many as make
+a tree; then, in batches, pairs and triples that the model made from all before does not explain, as many as there are
+rows for. Noise grows with the number of attributes and cliques, and not with the number of their combinations, which is
+what wide tables need. After McKenna, Miklau and Sheldon, "Winning the NIST contest", 2021, and McKenna, Mullins,
+Sheldon and Miklau, "AIM", 2022. Proof: ``dp_marginals.md``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import isqrt
-from typing import ClassVar, Final, TypeVar
+from math import isqrt, prod
+from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,31 +41,53 @@ from udfs.randomness import Words
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
-Choice = tuple[Pair, bool]
-"""A pair, and whether it is counted in wider bins."""
+Clique = tuple[int, ...]
+"""Two or three attributes, ascending."""
+Choice = tuple[Clique, int]
+"""A clique, and how often the bins are merged in which it is counted."""
+Tables = Mapping[Choice, npt.NDArray[Number]]
+Measured = dict[Choice, tuple[Floats, float]]
+"""The noisy counts of cliques, and the variance of their noise."""
 
 COUNTING: Final = Fraction(1, 20)
 SINGLE: Final = Fraction(1, 4)
 OFFSETS: Final = Fraction(1, 10)
 CHOOSING: Final = Fraction(1, 10)
-PAIRS: Final = Fraction(1, 2)
-"""The parts of the whole: the number of rows, single attributes, offsets in cells, the choice of pairs, pairs."""
+PAIRS: Final = Fraction(19, 40)
+TRIPLES: Final = Fraction(1, 40)
+"""The parts of the whole: the number of rows, single attributes, offsets in cells, the choice, pairs, triples."""
 _CLEAR: Final = 2
 """Rows to a cell of an ordered attribute on average, in standard deviations of its noise."""
 _NOISE: Final = 0.3
-"""What part of all rows the noise of a pair may add up to."""
-_ROWS: Final = 350
+"""What part of all rows the noise of a clique may add up to."""
+_ROWS: Final = 300
 """There may be more pairs than a tree has as long as the noise of each is less than one in so many rows."""
-_SAMPLE: Final = 1 << 16
-"""Rows of the forest that are weighted until they follow the other pairs as well."""
+_PAIR: Final = 2
+_FURTHER: Final = 8
+"""For so many pairs there may be one triple."""
+_LEAST_SAMPLE: Final = 1 << 14
+_MOST_SAMPLE: Final = 1 << 16
+"""Rows of the forest that are weighted until they follow the other cliques as well: for each row, up to eight."""
+_MOST_CELLS: Final = 1 << 11
+"""The most cells of a clique."""
+_MOST_TRIPLES: Final = 1 << 9
+"""The most triples that are candidates."""
+_MERGED: Final = 2
+"""How often bins are merged."""
 _MOST_DECLARED: Final = 4096
 """The most bins of a declared width."""
 _LEAST_BINS: Final = 2
 _MOST_BINS: Final = 32
 _SURE: Final = 3
 """Standard deviations of noise above which there are taken to be rows with NULL."""
+_CHANCE: Final = (2 / np.pi) ** 0.5
+"""How far a normal number of variance 1 is from its mean, on average."""
+_SURELY: Final = Fraction(19, 20)
+"""How sure it is that no triple is chosen where none has anything to tell."""
+_TO_PAIRS: Final = CHOOSING * 9 / 10
+"""What pairs have from the choice where all are measured."""
 _PAYS: Final = 0.5
-"""A pair is worth measuring if it is farther from independence than this part of its noise."""
+"""A clique is worth measuring if it is farther from the model than this part of its noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +101,10 @@ class Purse:
         """Noise for one release that a unit moves by ``width`` in one component, at ``part`` of the whole."""
         nano = int(self.nano * part)
         return Gaussian((width,), nano) if self.concentrated else Laplace((width,), nano)
+
+    def deviation(self, part: Fraction) -> float:
+        """The standard deviation of noise of width 1."""
+        return max(float(self.noise(1, part).noise_sd()[0]), 1e-3)
 
     def most(self, part: Fraction) -> int:
         """Into how many releases ``part`` of the whole may be divided, each of which must be possible."""
@@ -110,15 +137,15 @@ class Single:
 
     Attributes:
         counts: of each cell of ``grid``; ``variances`` of their noise.
-        bins: the bin of each cell; pairs are measured in bins.
-        wider: of each bin, that in which pairs are measured for which bins are too many.
+        bins: the bin of each cell; cliques are measured in bins.
+        wider: of each bin the wider one, and of each of these the next wider.
     """
 
     grid: Grid
     counts: Floats
     variances: Floats
     bins: Integers
-    wider: Integers
+    wider: tuple[Integers, ...]
     empty: bool
     """Whether NULL is left out, which is not told apart from noise."""
 
@@ -139,9 +166,12 @@ class Single:
         result: Floats = own * np.where(self.binned()[self.bins] > 0, self.counts, 1.0)
         return result
 
-    def level(self, *, wide: bool) -> Integers:
-        """For each bin the one that it is counted in."""
-        return self.wider if wide else np.arange(self.number)
+    def level(self, merged: int) -> Integers:
+        """For each bin the one that it is in after so many steps."""
+        result = np.arange(self.number)
+        for step in self.wider[:merged]:
+            result = step[result]
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,29 +280,11 @@ def _make(plan: MarginalsPlan, given: Table, words: Words, progress: Progress) -
     singles = [_single(plan, place, found, total, words) for place, found in enumerate(positions)]
     progress(0.2)
     tilts = _tilts(plan, singles, positions, words)
-    binned = [one.bins[one.grid.places(found)] for one, found in zip(singles, positions, strict=True)]
-    chosen = _chosen(plan, singles, binned, total, words)
-    progress(0.5)
-    law = _pairs(plan, len(chosen))
-    noisy = {
-        (pair, wide): table + law.draw(table.size, words)[:, 0].reshape(table.shape)
-        for pair, wide in chosen
-        for table in [_folded(singles, (pair, wide), _exact(singles, binned, pair))]
-    }
-    variance = _variance(law)
-    margins = [_margin(singles, place, noisy, variance, total) for place in range(len(singles))]
-    joint = {
-        (a, b): forest.spread(
-            found,
-            margins[a],
-            margins[b],
-            (singles[a].level(wide=wide), singles[b].level(wide=wide)),
-            variance,
-        )
-        for ((a, b), wide), found in noisy.items()
-    }
+    binned = {n: one.bins[one.grid.places(positions[n])] for n, one in enumerate(singles)}
+    progress(0.3)
+    measured = _measured(plan, singles, binned, total, words)
     progress(0.7)
-    made = _rows(plan, singles, tilts, _bins(margins, joint, total, words), words)
+    made = _rows(plan, singles, tilts, _bins(singles, measured, total, words), words)
     progress(1.0)
     return Anonymized(plan.merge.apart(made))
 
@@ -294,26 +306,45 @@ def _rows(
     return made
 
 
-def _bins(
-    margins: list[Floats], joint: Mapping[Pair, Floats], total: int, words: Words
-) -> dict[int, Integers]:
-    """The bins of each attribute, shape (total,): drawn along a forest, and weighted if there are more pairs."""
+def _bins(singles: list[Single], measured: Measured, total: int, words: Words) -> dict[int, Integers]:
+    """The bins of each attribute, shape (total,): drawn along a forest, or from the model if there is more."""
+    margins, joint = _fitted(singles, measured, total)
     tree = forest.spanning(joint)
-    size = total if len(tree) == len(joint) else _SAMPLE
-    bins: dict[int, Integers] = {}
-    for parent, place in forest.walk(len(margins), tree):
-        if parent is None:
-            groups, table = np.zeros(size, dtype=np.int64), margins[place][None]
-        else:
-            groups = bins[parent]
-            table = joint[parent, place] if (parent, place) in joint else joint[place, parent].T
-        bins[place] = forest.drawn(groups, table, words)
-    if len(tree) == len(joint):
-        return bins
+    if len(tree) == len(measured):
+        return forest.along(tree, margins, joint, total, words)
+    bins, weights = _model(singles, measured, total, words)
     order = np.lexsort([bins[place] for place in reversed(bins)])
-    weights = forest.weighted(bins, joint, size)
     rows = order[forest.drawn(np.zeros(total, dtype=np.int64), weights[order][None], words)]
     return {place: found[rows] for place, found in bins.items()}
+
+
+def _model(
+    singles: list[Single], measured: Measured, total: int, words: Words
+) -> tuple[dict[int, Integers], Floats]:
+    """Rows of a forest as bins of each attribute, and weights by which they come near to all that was measured."""
+    margins, joint = _fitted(singles, measured, total)
+    size = min(max(8 * total, _LEAST_SAMPLE), _MOST_SAMPLE)
+    bins = forest.along(forest.spanning(joint), margins, joint, size, words)
+    aims = [(_cells(singles, bins, (pair, 0)), table.ravel()) for pair, table in joint.items()]
+    weights = forest.weighted(aims, np.full(size, total / size))
+    larger = [(choice, found) for choice, found in measured.items() if len(choice[0]) > _PAIR]
+    for choice, (noisy, variance) in larger:
+        cells = _cells(singles, bins, choice)
+        expected = np.bincount(cells, weights, minlength=noisy.size).astype(np.float64)
+        aims.append((cells, forest.shrunk(noisy.ravel(), expected, variance)))
+    return bins, forest.weighted(aims, weights) if larger else weights
+
+
+def _fitted(singles: list[Single], measured: Measured, total: int) -> tuple[list[Floats], dict[Pair, Floats]]:
+    """The counts of each attribute's bins, and those of pairs, which agree with them."""
+    margins = [_margin(one, place, measured, total) for place, one in enumerate(singles)]
+    return margins, {
+        (a, b): forest.spread(
+            noisy, margins[a], margins[b], (singles[a].level(merged), singles[b].level(merged)), variance
+        )
+        for ((a, b, *more), merged), (noisy, variance) in measured.items()
+        if not more
+    }
 
 
 def _null(attribute: Attribute) -> int | None:
@@ -339,21 +370,20 @@ def _single(plan: MarginalsPlan, place: int, positions: Integers, total: int, wo
     variances = np.bincount(pieces).astype(np.float64) * _variance(law)
     binned = partial(grids.bins, most=max(number - null, 2), ordered=grid.ordered, depths=grid.depths)
     bins = grids.beside_null(binned, counts, null=null)
-    wider = grids.wider(np.bincount(bins, counts).astype(np.float64), grid)
-    return Single(merged, counts, variances, bins, wider, empty)
+    wider, found = list[Integers](), np.bincount(bins, counts)
+    for _ in range(_MERGED):
+        wider.append(grids.wider(found.astype(np.float64), grid))
+        found = np.bincount(wider[-1], found)
+    return Single(merged, counts, variances, bins, tuple(wider), empty)
 
 
 def _variance(law: Laplace | Gaussian) -> float:
     return max(float(law.noise_sd()[0]) ** 2, 1e-9)
 
 
-def _pairs(plan: MarginalsPlan, number: int) -> Laplace | Gaussian:
-    return plan.purse.noise(1, PAIRS / max(number, 1))
-
-
 def _most_bins(plan: MarginalsPlan, total: int) -> int:
-    noise = max(_pairs(plan, _rounds(plan, total)).noise_sd()[0], 1e-3)
-    return int(np.clip(isqrt(int(_NOISE * total / noise)), _LEAST_BINS, _MOST_BINS))
+    noise = plan.purse.deviation(PAIRS / max(_rounds(plan, total)[0], 1))
+    return int(np.clip(round((_NOISE * total / noise) ** 0.5), _LEAST_BINS, _MOST_BINS))
 
 
 def _tilts(
@@ -374,80 +404,175 @@ def _tilts(
     return result
 
 
-def _rounds(plan: MarginalsPlan, total: int) -> int:
-    """The most pairs: a tree, or as many as there are rows for; but all, or as many as epsilon allows to choose."""
-    columns = len(plan.lines)
-    clear = total / (_ROWS * max(_pairs(plan, 1).noise_sd()[0], 1e-3))
-    many = clear**2 if plan.purse.concentrated else clear
-    return min(max(columns - 1, int(many)), columns * (columns - 1) // 2, plan.purse.most(CHOOSING))
+def _rounds(plan: MarginalsPlan, total: int) -> tuple[int, int, bool]:
+    """The most pairs, the most triples, and whether all pairs are measured without a choice.
 
-
-def _chosen(
-    plan: MarginalsPlan, singles: list[Single], binned: list[Integers], total: int, words: Words
-) -> list[Choice]:
-    """Choose pairs until there are enough, or the choice is to stop."""
-    rounds = _rounds(plan, total)
-    if rounds < 1:
-        return []
-    distances = _distances(singles, binned, total)
-    law = plan.purse.choice(2 * max(plan.weights.values()), CHOOSING / rounds)
-    chosen: list[Choice] = []
-    for _ in range(rounds):
-        price = _PAYS * _pairs(plan, len(chosen) + 1).noise_sd()[0]
-        taken = {pair for pair, _ in chosen}
-        left = [choice for choice in distances if choice[0] not in taken]
-        scores = (_score(plan, singles, choice, distances[choice], price) for choice in left)
-        found = law.choose([*scores, 0], words)
-        if found == len(left):
-            break
-        chosen.append(left[found])
-    return chosen
-
-
-def _score(plan: MarginalsPlan, singles: list[Single], choice: Choice, distance: int, price: float) -> int:
-    """What the pair tells, in rows, less what is public: the price of its noise.
-
-    In wider bins no more than this price counts, so that bins are taken wherever they pay more.
+    A tree of pairs, or as many as there are rows for; but no more than epsilon allows to choose.
     """
-    pair, wide = choice
-    rows, columns = (int(singles[place].level(wide=wide).max()) + 1 for place in pair)
-    costs = int(price * rows * columns)
-    return plan.weights[pair] * (min(distance - costs, costs) if wide else distance - costs)
+    columns, most = len(plan.lines), plan.purse.most(CHOOSING)
+    clear, pairs = total / (_ROWS * plan.purse.deviation(PAIRS)), columns * (columns - 1) // 2
+    many = clear**2 if plan.purse.concentrated else clear
+    number = min(max(columns - 1, int(many)), pairs, most)
+    some = min(max(number // _FURTHER, 1), most - number, plan.purse.most(TRIPLES))
+    triples = some if columns > _PAIR else 0
+    return number, triples, pairs <= many and plan.purse.most(CHOOSING - _TO_PAIRS) >= max(triples, 1)
 
 
-def _distances(singles: list[Single], binned: list[Integers], total: int) -> dict[Choice, int]:
-    """How far each pair is from independence, in rows; exact. In bins, and in wider ones where there are less."""
+def _measured(
+    plan: MarginalsPlan, singles: list[Single], binned: Mapping[int, Integers], total: int, words: Words
+) -> Measured:
+    """Choose and measure pairs as for a tree, then batches of those that the model does not explain yet, then triples.
+
+    What is left where the choice is to stop is spent on the last batch of pairs, or on triples.
+    """
+    rounds, triples, every = _rounds(plan, total)
+    result = Measured()
+    if not rounds:
+        return result
+    moved, number = (_TO_PAIRS, rounds) if every else (Fraction(0), min(len(singles) - 1, rounds))
+    choices = max(triples, 1) if every else rounds + triples
+    law = plan.purse.choice(2 * max(plan.weights.values()), (CHOOSING - moved) / choices)
+    exact, left = tables(singles, binned, _cliques(plan, singles)), PAIRS + moved
+    expected = {one: _independent(singles, one, total) for one in exact if len(one[0]) == _PAIR}
+    while rounds:
+        part = left * number / rounds
+        scores = partial(_scores, plan, distances(exact, expected), part)
+        chosen = [one for one in expected if not one[1]] if every else _chosen(law, scores, number, 0, words)
+        rounds = rounds - number if len(chosen) == number else 0
+        spent = part if rounds else left * bool(chosen)
+        result |= _counted(plan, exact, chosen, spent, words)
+        left, number = left - spent, min(len(result), rounds)
+        bins, weights = _model(singles, result, total, words)
+        taken = {clique for clique, _ in result}
+        candidates = {clique for clique, _ in exact if (len(clique) == _PAIR) == (rounds > 0)}
+        expected = tables(singles, bins, candidates - taken, weights)
+    if not triples:
+        return result
+    scores = partial(_scores, plan, distances(exact, expected), left + TRIPLES)
+    stop = law.shortfall(len(expected) + 1, _SURELY)
+    chosen = _chosen(law, scores, triples, stop, words)
+    return result | _counted(plan, exact, chosen, left + TRIPLES, words)
+
+
+def _counted(
+    plan: MarginalsPlan, exact: Tables[np.int64], chosen: Sequence[Choice], part: Fraction, words: Words
+) -> Measured:
+    """The noisy counts of cliques, at a part of the whole for all together."""
+    result = Measured()
+    for one in chosen:
+        law = plan.purse.noise(1, part / len(chosen))
+        noise = law.draw(exact[one].size, words)[:, 0].reshape(exact[one].shape)
+        result[one] = (exact[one] + noise).astype(np.float64), _variance(law)
+    return result
+
+
+def distances(exact: Tables[np.int64], expected: Tables[np.float64]) -> dict[Choice, tuple[int, int]]:
+    """How far each clique is from what is expected, in rows, and in how many cells it is counted.
+
+    From what a triple tells goes what it would differ by if each of its cells were a matter of chance.
+    """
     found = {}
-    for pair in combinations(range(len(singles)), 2):
-        exact = _exact(singles, binned, pair)
-        expected = np.outer(*(singles[place].binned() for place in pair)) / max(total, 1)
-        for wide in (False, True):
-            apart = [_folded(singles, (pair, wide), table) for table in (exact, expected)]
-            if not wide or apart[0].size < exact.size:
-                found[pair, wide] = int(np.abs(apart[0] - np.rint(apart[1]).astype(np.int64)).sum())
+    for one, table in expected.items():
+        chance = int(_CHANCE * np.sqrt(table).sum()) if len(one[0]) > _PAIR else 0
+        found[one] = int(np.abs(exact[one] - np.rint(table).astype(np.int64)).sum()) - chance, table.size
     return found
 
 
-def _exact(singles: list[Single], binned: list[Integers], pair: Pair) -> Integers:
-    a, b = pair
-    return grids.pair(binned[a], binned[b], (singles[a].number, singles[b].number))
+def _scores(
+    plan: MarginalsPlan, distances: Mapping[Choice, tuple[int, int]], part: Fraction, number: int
+) -> dict[Choice, int]:
+    """What each clique tells, in rows, less what is public: the price of its noise if ``number`` share this part.
+
+    In wider bins a pair counts no more than this price, so that bins are taken wherever they pay more.
+    """
+    price, found = _PAYS * plan.purse.deviation(part / number), {}
+    for (clique, merged), (distance, cells) in distances.items():
+        costs = int(price * cells)
+        gain = distance - costs
+        best = min(gain, costs) if merged and len(clique) == _PAIR else gain
+        found[clique, merged] = _weight(plan, clique) * best
+    return found
 
 
-def _folded(singles: list[Single], choice: Choice, table: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """A table of a pair's bins, in the bins of the choice."""
-    (a, b), wide = choice
-    return grids.folded(table, singles[a].level(wide=wide), singles[b].level(wide=wide))
+def _chosen(
+    law: Exponential, scores: Callable[[int], dict[Choice, int]], number: int, stop: int, words: Words
+) -> list[Choice]:
+    """Choose cliques until there are enough, or the choice is to stop, which has a score of its own.
+
+    ``scores`` are those for a number of cliques that are measured together.
+    """
+    chosen = list[Choice]()
+    while len(chosen) < number:
+        taken = {clique for clique, _ in chosen}
+        left = {one: score for one, score in scores(len(chosen) + 1).items() if one[0] not in taken}
+        found = law.choose([*left.values(), stop], words)
+        if found == len(left):
+            break
+        chosen.append(list(left)[found])
+    return chosen
 
 
-def _margin(
-    singles: list[Single], place: int, noisy: Mapping[Choice, Integers], variance: float, total: int
-) -> Floats:
+def _weight(plan: MarginalsPlan, clique: Clique) -> int:
+    return min(plan.weights[a, b] for a, b in combinations(clique, _PAIR))
+
+
+def _cliques(plan: MarginalsPlan, singles: list[Single]) -> list[Clique]:
+    """The candidates: all pairs, and of triples those that matter most, then those of the fewest bins."""
+    places = range(len(singles))
+    triples = sorted(
+        combinations(places, _PAIR + 1),
+        key=lambda clique: (-_weight(plan, clique), prod(singles[place].number for place in clique)),
+    )
+    return [*combinations(places, _PAIR), *triples[:_MOST_TRIPLES]]
+
+
+def tables(
+    singles: list[Single],
+    columns: Mapping[int, Integers],
+    cliques: Iterable[Clique],
+    weights: Floats | None = None,
+) -> dict[Choice, npt.NDArray[Any]]:
+    """The counts of cliques, exact unless rows are weighted: in bins, unless these are too many, and in wider ones."""
+    result = {}
+    for clique in cliques:
+        shapes = [_shape(singles, (clique, merged)) for merged in range(_MERGED + 1)]
+        first = next((n for n, shape in enumerate(shapes) if prod(shape) <= _MOST_CELLS), _MERGED)
+        cells = _cells(singles, columns, (clique, first))
+        table = np.bincount(cells, weights, minlength=prod(shapes[first])).reshape(shapes[first])
+        result[clique, first] = table
+        for merged in range(first, _MERGED - (len(clique) == _PAIR)):
+            if shapes[merged + 1] != shapes[merged]:
+                table = grids.folded(table, [singles[place].wider[merged] for place in clique])
+                result[clique, merged + 1] = table
+    return result
+
+
+def _shape(singles: list[Single], choice: Choice) -> tuple[int, ...]:
+    clique, merged = choice
+    return tuple(int(singles[place].level(merged).max()) + 1 for place in clique)
+
+
+def _cells(singles: list[Single], columns: Mapping[int, Integers], choice: Choice) -> Integers:
+    """The cell of each row in a clique's table."""
+    clique, merged = choice
+    result = np.zeros(columns[clique[0]].size, dtype=np.int64)
+    for place, length in zip(clique, _shape(singles, choice), strict=True):
+        result = result * length + singles[place].level(merged)[columns[place]]
+    return result
+
+
+def _independent(singles: list[Single], choice: Choice, total: int) -> Floats:
+    """The counts of a pair if it were independent."""
+    clique, merged = choice
+    left, right = (np.bincount(singles[p].level(merged), singles[p].binned()) for p in clique)
+    return np.outer(left, right) / max(total, 1)
+
+
+def _margin(one: Single, place: int, measured: Measured, total: int) -> Floats:
     """The count of each bin of an attribute, by its own cells and by its pairs, each as far as it is exact."""
-    one = singles[place]
     found = [(one.binned(), np.bincount(one.bins, one.variances).astype(np.float64))]
-    for (pair, wide), counts in noisy.items():
-        if place in pair and not wide:
-            axis = 1 - pair.index(place)
-            sums = counts.sum(axis=axis).astype(np.float64)
-            found.append((sums, np.full(one.number, variance * counts.shape[axis])))
+    for (clique, merged), (noisy, variance) in measured.items():
+        if place in clique and len(clique) == _PAIR and not merged:
+            axis = 1 - clique.index(place)
+            found.append((noisy.sum(axis=axis), np.full(one.number, variance * noisy.shape[axis])))
     return forest.settled(forest.combined(found), float(total), empty=one.empty)

@@ -77,24 +77,31 @@ def settled(noisy: Integers | Floats, total: float, *, empty: bool = False) -> F
     return result
 
 
-def agreeing(noisy: Integers, left: Floats, right: Floats, variance: float) -> Floats:
+def agreeing(noisy: Integers | Floats, left: Floats, right: Floats, variance: float) -> Floats:
     """The joint counts of two attributes with the marginals ``left`` and ``right``, shape (left, right).
 
     Noisy counts are drawn towards independence by as much as their deviations from it are noise.
     """
     total = max(float(left.sum()), 1e-9)
-    expected = np.outer(left, right) / total
-    deviations = noisy - expected
-    true = max(float((deviations**2).sum()) - variance * noisy.size, 0.0) / total * expected
-    found = np.maximum(expected + deviations * true / (true + variance), expected * 1e-3)
+    found = shrunk(noisy, np.outer(left, right) / total, variance)
     for _ in range(_ROUNDS):
         found *= _quotient(left, found.sum(axis=1))[:, None]
         found *= _quotient(right, found.sum(axis=0))
     return found
 
 
+def shrunk(noisy: Integers | Floats, expected: Floats, variance: float) -> Floats:
+    """Noisy counts drawn towards those expected, by as much as their deviations are noise."""
+    deviations = noisy - expected
+    true = (
+        max(float((deviations**2).sum()) - variance * noisy.size, 0.0) / max(expected.sum(), 1e-9) * expected
+    )
+    result: Floats = np.maximum(expected + deviations * true / (true + variance), expected * 1e-3)
+    return result
+
+
 def spread(
-    noisy: Integers, left: Floats, right: Floats, levels: tuple[Integers, Integers], variance: float
+    noisy: Floats, left: Floats, right: Floats, levels: tuple[Integers, Integers], variance: float
 ) -> Floats:
     """As ``agreeing``, for counts of wider bins: inside of these, two attributes are taken for independent.
 
@@ -177,14 +184,27 @@ def spanning(joint: Mapping[Pair, Floats]) -> list[Pair]:
     return found
 
 
-def weighted(bins: Mapping[int, Integers], joint: Mapping[Pair, Floats], size: int) -> Floats:
-    """Weights of rows, shape (size,), by which their bins come near to all ``joint`` counts."""
-    weights = np.ones(size)
+def along(
+    tree: Sequence[Pair], margins: Sequence[Floats], joint: Mapping[Pair, Floats], size: int, words: Words
+) -> dict[int, Integers]:
+    """The bins of each attribute, shape (size,), each drawn by those of its parent."""
+    bins: dict[int, Integers] = {}
+    for parent, place in walk(len(margins), tree):
+        if parent is None:
+            groups, table = np.zeros(size, dtype=np.int64), margins[place][None]
+        else:
+            groups = bins[parent]
+            table = joint[parent, place] if (parent, place) in joint else joint[place, parent].T
+        bins[place] = drawn(groups, table, words)
+    return bins
+
+
+def weighted(aims: Sequence[tuple[Integers, Floats]], weights: Floats) -> Floats:
+    """Weights of rows, by which their cells come near to all counts; each aim is cells of rows, and counts of cells."""
     for _ in range(_PASSES):
-        for (a, b), table in joint.items():
-            cells = bins[a] * table.shape[1] + bins[b]
-            now = np.bincount(cells, weights, minlength=table.size).astype(np.float64)
-            weights *= _quotient(table.ravel(), now)[cells]
+        for cells, counts in aims:
+            now = np.bincount(cells, weights, minlength=counts.size).astype(np.float64)
+            weights = weights * _quotient(counts, now)[cells]
     return weights
 
 

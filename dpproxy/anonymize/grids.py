@@ -3,7 +3,7 @@
 A grid is made from a declared domain, and made coarser by released counts. Proof: ``dp_marginals.md``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heappush
@@ -23,7 +23,7 @@ REACH: Final = 1 << 10
 MOST_CELLS: Final = 256
 """The most cells of an ordered attribute."""
 COARSER: Final = 3
-"""How many bins make a wider one, where a pair does not pay in bins."""
+"""How many bins make about one wider one, where a clique does not pay in bins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,19 +168,17 @@ def _subtrees(counts: Floats, most: int, depths: Integers) -> Integers:
 
 
 def wider(counts: Floats, grid: Grid) -> Integers:
-    """Merge bins, given their counts, into some ``COARSER`` times fewer; those of a taxonomy along its walk."""
-    along = grid.ordered or grid.depths is not None
-    few = partial(bins, most=max(counts.size // COARSER, 2), ordered=along)
+    """Merge bins, given their counts, into some ``COARSER`` times fewer; those of a taxonomy along its walk.
+
+    An even number, so that half of the rows are on either side of a border.
+    """
+    along, fewer = grid.ordered or grid.depths is not None, counts.size // COARSER
+    few = partial(bins, most=max(fewer + fewer % 2, 2), ordered=along)
     return beside_null(few, counts, null=grid.null)
 
 
-def folded(table: npt.NDArray[Number], rows: Integers, columns: Integers) -> npt.NDArray[Number]:
-    """Add up a table by the groups of its rows and of its columns."""
-    result = np.zeros((int(rows.max()) + 1, int(columns.max()) + 1), dtype=table.dtype)
-    np.add.at(result, (rows[:, None], columns[None, :]), table)
+def folded(table: npt.NDArray[Number], groups: Sequence[Integers]) -> npt.NDArray[Number]:
+    """Add up a table by the groups along each of its axes."""
+    result = np.zeros([int(each.max()) + 1 for each in groups], dtype=table.dtype)
+    np.add.at(result, np.ix_(*groups), table)
     return result
-
-
-def pair(left: Integers, right: Integers, shape: tuple[int, int]) -> Integers:
-    """How many rows are in each pair of bins; exact, of the given shape."""
-    return np.bincount(left * shape[1] + right, minlength=shape[0] * shape[1]).reshape(shape)

@@ -50,9 +50,17 @@ def test_the_strongest_pairs_make_a_forest() -> None:
 def test_rows_are_weighted_until_a_circle_of_pairs_fits() -> None:
     bins = {place: np.arange(800) >> place & 1 for place in range(3)}
     joint = {pair: np.array([[300.0, 100], [100, 300]]) for pair in ((0, 1), (1, 2), (0, 2))}
-    found = forest.weighted(bins, joint, 800)
-    for (a, b), table in joint.items():
-        assert np.bincount(2 * bins[a] + bins[b], found) == pytest.approx(table.ravel(), rel=1e-6)
+    cells = {(a, b): 2 * bins[a] + bins[b] for a, b in joint}
+    found = forest.weighted([(cells[pair], table.ravel()) for pair, table in joint.items()], np.ones(800))
+    for pair, table in joint.items():
+        assert np.bincount(cells[pair], found) == pytest.approx(table.ravel(), rel=1e-6)
+
+
+def test_rows_are_drawn_along_a_forest() -> None:
+    margins = [np.array([30.0, 70]), np.array([70.0, 30]), np.array([50.0, 50])]
+    found = forest.along([(0, 1)], margins, {(0, 1): np.array([[0.0, 30], [70, 0]])}, 1000, os.urandom)
+    assert np.bincount(2 * found[0] + found[1], minlength=4) == pytest.approx([0, 300, 700, 0], abs=2)
+    assert np.bincount(found[2]).tolist() == [500, 500]
 
 
 def test_a_pair_has_the_marginals_of_its_attributes() -> None:

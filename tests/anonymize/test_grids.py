@@ -58,18 +58,6 @@ def test_one_row_more_moves_one_count_by_one_and_one_sum_by_the_reach(rows: list
     assert moved.max() <= REACH
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=30), st.integers(0, 3))
-def test_one_row_more_moves_the_distance_of_a_pair_by_one_at_most(
-    rows: list[tuple[int, int]], more: int
-) -> None:
-    model = np.arange(12).reshape(4, 3)
-    sides = []
-    for table in (rows, [*rows, (more, 1)]):
-        values = np.array(table, dtype=np.int64).reshape(-1, 2)
-        sides.append(np.abs(grids.pair(values[:, 0], values[:, 1], (4, 3)) - model).sum())
-    assert abs(sides[0] - sides[1]) == 1
-
-
 def test_bins_of_an_order_are_runs_of_about_equal_counts() -> None:
     assert grids.bins(np.array([1.0, 1, 1, 1, 4, 4]), 3, ordered=True).tolist() == [0, 0, 0, 0, 1, 2]
     assert grids.bins(np.zeros(9), 3, ordered=True).tolist() == [0] * 9
@@ -121,7 +109,7 @@ def test_declared_widths_make_the_cells() -> None:
 
 def test_a_table_is_folded_by_the_groups_of_its_sides() -> None:
     rows, columns = np.array([0, 0, 1]), np.array([0, 1, 1, 1])
-    assert grids.folded(np.ones((3, 4)), rows, columns).tolist() == [[2, 6], [1, 3]]
+    assert grids.folded(np.ones((3, 4)), [rows, columns]).tolist() == [[2, 6], [1, 3]]
 
 
 def test_values_are_found_by_their_share_of_a_cell() -> None:
