@@ -190,6 +190,14 @@ class MeanError:
 
 
 @dataclass(frozen=True, slots=True)
+class RowNoise:
+    """The noise of a released count or sum: a draw, and what a step of it is worth."""
+
+    draw: Draw
+    unit: float
+
+
+@dataclass(frozen=True, slots=True)
 class Accuracy:
     """Within what distance of a shown value the value before noise is, in its unit.
 
@@ -202,6 +210,8 @@ class Accuracy:
     place: int | None = None
     mean: MeanError | None = None
     words: str = ""
+    noise: "RowNoise | None" = None
+    """Of a column of released rows: of different rows they are independent."""
     chosen: bool = False
     """Released values decide which rows there are: what a query around computes of all of them is over others then."""
 

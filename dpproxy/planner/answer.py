@@ -13,7 +13,7 @@ from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy, Bound, ColumnError, Possible
+from dpproxy.algebra.plan import Accuracy, Bound, ColumnError, Possible, RowNoise
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -24,10 +24,11 @@ from dpproxy.planner.open.limits import check_answer
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
-from dpproxy.planner.release.scope import ReleasedScope
+from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.select_list import SelectItem, items
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
+from udfs.mechanisms.averaged import Draw
 
 UNKNOWN_ERROR = "no interval is proved for it"
 """Said of a column of released values that no rule of ``intervals`` is for."""
@@ -78,7 +79,9 @@ def answer(
         if top:
             columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
         else:
-            columns[index] = replace(columns[index], accuracy=_passed_on(accuracy, chosen=is_chosen))
+            columns[index] = replace(
+                columns[index], accuracy=_passed_on(accuracy, scope.calls.get(node), chosen=is_chosen)
+            )
     more = more if top else _More(len(values))
     return AnswerQuery(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
@@ -213,12 +216,24 @@ def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -
     return Accuracy(half=worst if isinstance(worst, float) else None, place=place)
 
 
-def _passed_on(accuracy: Accuracy | None, *, chosen: bool) -> Accuracy | None:
+def _passed_on(accuracy: Accuracy | None, call: AggregateCall | None, *, chosen: bool) -> Accuracy | None:
     """What a query around may say of a column: whichever rows it shows, the distance is that of all of them."""
     if accuracy is None:
         return None
     known = accuracy.half is not None or bool(accuracy.words)
-    return replace(accuracy, chosen=chosen, place=None) if known else Accuracy(words=UNKNOWN_ERROR)
+    if not known:
+        return Accuracy(words=UNKNOWN_ERROR)
+    return replace(accuracy, chosen=chosen, place=None, noise=_row_noise(call))
+
+
+def _row_noise(call: AggregateCall | None) -> RowNoise | None:
+    """Of a count or sum that is one draw in each row."""
+    if call is None or call.law is not None or not isinstance(call.aggregate, Count | Sum):
+        return None
+    if len(call.noise.draws) != 1:
+        return None
+    [draw], [weight] = call.noise.draws, call.aggregate.weights
+    return RowNoise(draw, weight) if isinstance(draw, Draw) else None
 
 
 def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:

@@ -130,7 +130,7 @@ def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
         return first
     accuracy = replace(first.accuracy, chosen=first.accuracy.chosen or chosen)
     if len(halves) == len(columns):
-        accuracy = replace(accuracy, half=max(halves))
+        accuracy = replace(accuracy, half=max(halves), noise=accuracy.noise if len(columns) == 1 else None)
     return replace(first, accuracy=accuracy)
 
 

@@ -41,7 +41,7 @@ def farther(a: Accuracy | None, b: Accuracy | None) -> Accuracy | None:
     if a is None or b is None:
         return a or b
     found = a if a.half is None or (b.half is not None and a.half >= b.half) else b
-    return replace(found, chosen=a.chosen or b.chosen)
+    return replace(found, chosen=a.chosen or b.chosen, noise=None)
 
 
 @dataclass(frozen=True, slots=True)

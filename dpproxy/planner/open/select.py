@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -14,8 +13,10 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import refuse_windows
-from dpproxy.planner.answer import UNKNOWN_ERROR, limits, ordering, row_number
+from dpproxy.config import settings as session
+from dpproxy.planner.answer import limits, ordering, row_number
 from dpproxy.planner.keys.declarations import lists_keys, refuse_counted
+from dpproxy.planner.open.accuracies import Accuracies
 from dpproxy.planner.open.aggregates import aggregate, is_aggregate
 from dpproxy.planner.open.from_items import OpenRows, open_rows
 from dpproxy.planner.open.grouping import Grouping, grouping
@@ -28,7 +29,6 @@ from dpproxy.planner.open.subqueries import Subqueries
 from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
-from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env, FromEntry
 from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
@@ -129,10 +129,17 @@ def open_select(select: exp.Select, found: Sequence[FromEntry], planning: Planni
     if unique is None and query.distinct:
         unique = of_distinct(len(values))
     further = _further([item.node.unnest() for item in listed], rows, grouped)
-    chosen = _is_chosen(select, listed, rows)
+    behind = [clause for clause in (query.where, query.having) if clause is not None]
+    accuracies = Accuracies(
+        rows,
+        scope,
+        session.confidence(planning.context.settings),
+        len(listed),
+        _is_chosen(select, listed, rows) or any(clause.has(nodes.Release) for clause in behind),
+        grouped is not None and grouped.clause is not None,
+    )
     columns = tuple(
-        _column(n, i, v, r, rows, chosen=chosen)
-        for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
+        _column(n, i, v, r, accuracies) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
     )
     planning.selected |= any(c.accuracy is not None and c.accuracy.half is not None for c in columns)
     return Open(
@@ -207,26 +214,20 @@ def _parts(clause: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
     return clause if isinstance(clause, list) else [clause] if clause is not None else []
 
 
-def _noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
-    """The errors of the columns of released values in an expression; a subquery has columns of its own."""
-    found = [rows.find(n) for n in own_nodes(node) if type(n) is exp.Column]
-    return [c.accuracy for c in found if c is not None and c.accuracy is not None]
-
-
-def _column(
-    index: int, item: SelectItem, value: Typed, raw: Typed, rows: OpenRows, *, chosen: bool
-) -> OpenColumn:
+def _column(index: int, item: SelectItem, value: Typed, raw: Typed, accuracies: Accuracies) -> OpenColumn:
     """A released count stays a count where it is passed on as it is."""
     held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
     literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
     node = item.node.unnest()
+    rows = accuracies.rows
     most = copies(node, held, rows.find)
     if type(node) is exp.Column:
         origin = rows.find(node)
         if origin is not None:
             accuracy = origin.accuracy
-            if accuracy is not None and chosen:
-                accuracy = replace(accuracy, chosen=True)
+            if accuracy is not None:
+                noise = accuracy.noise if len(rows.sources) == 1 else None  # a join may repeat a row
+                accuracy = replace(accuracy, chosen=accuracy.chosen or accuracies.chosen, noise=noise)
             return OpenColumn(
                 item.name,
                 held,
@@ -236,22 +237,8 @@ def _column(
                 accuracy=accuracy,
                 copies=most,
             )
-    accuracy = _accuracy(node, value, rows, chosen=chosen)
+    accuracy = accuracies.of(node, value)
     return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most)
-
-
-def _accuracy(node: exp.Expr, value: Typed, rows: OpenRows, *, chosen: bool) -> Accuracy | None:
-    """The least, the largest and the mean of values are as far off as the farthest of them; else nothing is proved.
-
-    Nor is it where noise chose the rows: without it the least of others might be meant; nor of a subquery's value.
-    """
-    if value.sql.has(nodes.Release):
-        return Accuracy(words=UNKNOWN_ERROR)
-    noisy = _noisy(node, rows)
-    if not noisy:
-        return None
-    is_within = type(node) in (exp.Min, exp.Max, exp.Avg) and type(node.this.unnest()) is exp.Column
-    return noisy[0] if is_within and not chosen and not noisy[0].chosen else Accuracy(words=UNKNOWN_ERROR)
 
 
 def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:
