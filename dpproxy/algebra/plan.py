@@ -191,10 +191,10 @@ class MeanError:
 
 @dataclass(frozen=True, slots=True)
 class RowNoise:
-    """The noise of a released count or sum: a draw, and what a step of it is worth."""
+    """The noise of a released number: the draw, where it is one in each row, and what a step of it is worth."""
 
-    draw: Draw
-    unit: float
+    draw: Draw | None = None
+    unit: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,21 +75,23 @@ class Accuracies:
             return None
         totals = [part for part in forms if type(part) in (exp.Sum, exp.Window) and not _is_of_a_row(part)]
         if not totals:
-            return sum(abs(w) * (self._column(part).half or 0.0) for part, w in forms.items())
+            halves = [(w, self._column(part).half) for part, w in forms.items()]
+            return None if any(h is None for _, h in halves) else sum(abs(w) * (h or 0.0) for w, h in halves)
         if len(totals) < len(forms):
             return None
         share = len(totals) * self.count * (self.rows.rows if any(_differs(t) for t in totals) else 1)
         confidence = 1 - (1 - self.confidence) / share
-        return sum(abs(w) * self._total(part, confidence) for part, w in forms.items())
+        known = [(w, self._total(part, confidence)) for part, w in forms.items()]
+        return None if any(t is None for _, t in known) else sum(abs(w) * (t or 0.0) for w, t in known)
 
     def _column(self, part: exp.Expr) -> Accuracy:
         [found] = noisy(part, self.rows)
         return found
 
-    def _total(self, part: exp.Expr, confidence: Fraction) -> float:
+    def _total(self, part: exp.Expr, confidence: Fraction) -> float | None:
         noise = self._column(part).noise
-        if noise is None:
-            raise AssertionError("the column of a total is a draw")
+        if noise is None or noise.draw is None:
+            return None
         draw = replace(noise.draw, terms=noise.draw.terms * max(1, self.rows.rows))
         return noise.unit * Averaged((draw,)).half_width(confidence)
 
