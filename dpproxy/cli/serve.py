@@ -23,7 +23,7 @@ def serve(arguments: Arguments) -> int:
         server_context(config.tls_certificate, config.tls_key)
     elif config.host not in LOCAL:
         tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
-    gc.disable()  # what a start makes stays: looking it through for garbage takes a quarter of the imports' time
+    gc.disable()  # all that a start makes stays: looking it through for garbage takes a fifth of it
     from dpproxy.engine.databases import open_databases  # noqa: PLC0415 - slow to import
     from dpproxy.server.listener import Server  # noqa: PLC0415 - too
 

@@ -105,7 +105,6 @@ class Columnar(Protocol):
         """One array for each column, or a list of values that have none."""
 
 
-_EMPTY: Final = pa.scalar(b"", pa.binary())
 _DAYS: Final = 10_957
 """From 1970-01-01 to 2000-01-01."""
 _MICROSECONDS: Final = _DAYS * 86_400_000_000
@@ -167,12 +166,12 @@ def _with_lengths(cells: Sequence[Array]) -> tuple[list[Array], NDArray[np.int64
     for cell in cells:
         lengths = pc.fill_null(pc.binary_length(cell), -1).to_numpy(zero_copy_only=False)
         sizes += 4 + np.maximum(lengths, 0)
-        pieces += [fixed(lengths.astype(">i4")[:, None].view(np.uint8)), pc.fill_null(cell, _EMPTY)]
+        pieces += [fixed(lengths.astype(">i4")[:, None].view(np.uint8)), pc.fill_null(cell, b"")]
     return pieces, sizes
 
 
 def _join_rows(pieces: Sequence[Array]) -> bytes:
-    joined = pc.binary_join_element_wise(*pieces, _EMPTY)
+    joined = pc.binary_join_element_wise(*pieces, b"")
     offsets = joined.buffers()[1]
     last = int(np.frombuffer(offsets, dtype=np.int32, count=len(joined) + 1)[-1])
     data = joined.buffers()[2]
