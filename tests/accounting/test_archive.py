@@ -1,5 +1,6 @@
 """Entries that left a ledger: what they add up to, the chain, and what is asked again stay as they were."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.accounting import archive, files
+from dpproxy.accounting import archive, backup, files
 from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
@@ -205,6 +206,16 @@ def test_the_record_of_an_older_state_or_a_checkpoint_does_not_stand_for_it(home
         connection.execute("UPDATE archived SET body = ?, seal = ?", older)
     with pytest.raises(StartupError, match="does not verify at entry 8"):
         begun(home)
+
+
+def test_a_backup_of_what_is_left_verifies_and_serves(home: Home, tmp_path: Path):
+    move(home)
+    assert isinstance(home.store, SQLite)
+    (tmp_path / "copy").mkdir()
+    assert backup.write(home.store, seals(home), tmp_path / "copy" / "ledger.sqlite").sequence == 10
+    shutil.copy(home.state / files.KEY, tmp_path / "copy")
+    with begun(home) as ledger, Home(tmp_path / "copy").open() as copy:
+        assert (spent(copy), copy.entries()) == (spent(ledger), ledger.entries())
 
 
 def test_a_file_that_exists_stays(home: Home, tmp_path: Path):
