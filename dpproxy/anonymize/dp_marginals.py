@@ -382,7 +382,7 @@ def _variance(law: Laplace | Gaussian) -> float:
 
 
 def _most_bins(plan: MarginalsPlan, total: int) -> int:
-    noise = plan.purse.deviation(PAIRS / max(_rounds(plan, total)[0], 1))
+    noise = plan.purse.deviation(PAIRS / max(rounds(plan, total)[0], 1))
     return int(np.clip(round((_NOISE * total / noise) ** 0.5), _LEAST_BINS, _MOST_BINS))
 
 
@@ -404,18 +404,20 @@ def _tilts(
     return result
 
 
-def _rounds(plan: MarginalsPlan, total: int) -> tuple[int, int, bool]:
+def rounds(plan: MarginalsPlan, total: int) -> tuple[int, int, bool]:
     """The most pairs, the most triples, and whether all pairs are measured without a choice.
 
     A tree of pairs, or as many as there are rows for; but no more than epsilon allows to choose.
     """
-    columns, most = len(plan.lines), plan.purse.most(CHOOSING)
+    columns, most = len(plan.lines), plan.purse.most
     clear, pairs = total / (_ROWS * plan.purse.deviation(PAIRS)), columns * (columns - 1) // 2
-    many = clear**2 if plan.purse.concentrated else clear
-    number = min(max(columns - 1, int(many)), pairs, most)
-    some = min(max(number // _FURTHER, 1), most - number, plan.purse.most(TRIPLES))
-    triples = some if columns > _PAIR else 0
-    return number, triples, pairs <= many and plan.purse.most(CHOOSING - _TO_PAIRS) >= max(triples, 1)
+    many = int(clear**2 if plan.purse.concentrated else clear)
+    number = min(max(columns - 1, many), pairs, most(CHOOSING))
+    triples = min(max(number // _FURTHER, 1), most(CHOOSING) - number, most(TRIPLES))
+    triples = triples if columns > _PAIR else 0
+    if pairs <= min(many, most(PAIRS + _TO_PAIRS)) and max(triples, 1) <= most(CHOOSING - _TO_PAIRS):
+        return pairs, triples, True
+    return number, triples, False
 
 
 def _measured(
@@ -425,26 +427,26 @@ def _measured(
 
     What is left where the choice is to stop is spent on the last batch of pairs, or on triples.
     """
-    rounds, triples, every = _rounds(plan, total)
+    waiting, triples, every = rounds(plan, total)
     result = Measured()
-    if not rounds:
+    if not waiting:
         return result
-    moved, number = (_TO_PAIRS, rounds) if every else (Fraction(0), min(len(singles) - 1, rounds))
-    choices = max(triples, 1) if every else rounds + triples
+    moved, number = (_TO_PAIRS, waiting) if every else (Fraction(0), min(len(singles) - 1, waiting))
+    choices = max(triples, 1) if every else waiting + triples
     law = plan.purse.choice(2 * max(plan.weights.values()), (CHOOSING - moved) / choices)
     exact, left = tables(singles, binned, _cliques(plan, singles)), PAIRS + moved
     expected = {one: _independent(singles, one, total) for one in exact if len(one[0]) == _PAIR}
-    while rounds:
-        part = left * number / rounds
+    while waiting:
+        part = left * number / waiting
         scores = partial(_scores, plan, distances(exact, expected), part)
         chosen = [one for one in expected if not one[1]] if every else _chosen(law, scores, number, 0, words)
-        rounds = rounds - number if len(chosen) == number else 0
-        spent = part if rounds else left * bool(chosen)
+        waiting = waiting - number if len(chosen) == number else 0
+        spent = part if waiting else left * bool(chosen)
         result |= _counted(plan, exact, chosen, spent, words)
-        left, number = left - spent, min(len(result), rounds)
+        left, number = left - spent, min(len(result), waiting)
         bins, weights = _model(singles, result, total, words)
         taken = {clique for clique, _ in result}
-        candidates = {clique for clique, _ in exact if (len(clique) == _PAIR) == (rounds > 0)}
+        candidates = {clique for clique, _ in exact if (len(clique) == _PAIR) == (waiting > 0)}
         expected = tables(singles, bins, candidates - taken, weights)
     if not triples:
         return result

@@ -2,6 +2,7 @@
 
 import os
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize import boxes, dp_marginals, grids
-from dpproxy.anonymize.dp_marginals import DpMarginals, Purse
+from dpproxy.anonymize.dp_marginals import DpMarginals, MarginalsPlan, Purse
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import (
     Attribute,
@@ -70,6 +71,26 @@ def test_what_is_not_refused_can_be_built(columns: int, delta: Fraction) -> None
         except InvalidOption:
             continue
         assert build.make(rows, os.urandom, silent).rows.shape[1] == columns
+
+
+@pytest.mark.parametrize("columns", [2, 3, 14, 20])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)])
+def test_each_clique_has_a_part_that_is_possible(columns: int, delta: Fraction) -> None:
+    attributes = tuple(Attribute(f"c{place}", Categories(2)) for place in range(columns))
+    for epsilon in (Fraction(1, 50), Fraction(1, 10), Fraction(1), Fraction(10)):
+        try:
+            build = DpMarginals().check(request(attributes, epsilon=epsilon, delta=delta))
+        except InvalidOption:
+            continue
+        assert isinstance(build.make, partial)
+        plan: MarginalsPlan = build.make.args[0]
+        for total in (0, 100, 30_000, 10**6, 10**9):
+            pairs, triples, every = dp_marginals.rounds(plan, total)
+            moved = Fraction(9, 100) if every else Fraction(0)
+            choices = triples if every else pairs + triples
+            assert pairs == 0 or plan.purse.noise(1, (dp_marginals.PAIRS + moved) / pairs)
+            assert triples == 0 or plan.purse.noise(1, dp_marginals.TRIPLES / triples)
+            assert choices == 0 or plan.purse.choice(2, (dp_marginals.CHOOSING - moved) / choices)
 
 
 def test_delta_is_charged_only_where_it_is_of_use() -> None:
