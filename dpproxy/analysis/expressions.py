@@ -16,14 +16,14 @@ from dpproxy.analysis import arithmetic, dates, duck, instants, likes, lists, pr
 from dpproxy.analysis.casts import as_text, cast
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.functions import FUNCTIONS, as_postgres
-from dpproxy.analysis.intervals import read_interval, times
+from dpproxy.analysis.intervals import read_interval, seconds, times
 from dpproxy.analysis.literals import as_written, from_value, literal, parameter, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.texts import LONGEST_TEXT, check_length, of_constants
 from dpproxy.analysis.typed import Typed, boolean, null, number
 from dpproxy.values.errors import InvalidEscape, TooComplex, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.values.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, UNKNOWN
+from dpproxy.values.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, TIMESTAMP, UNKNOWN
 from dpproxy.values.work import step
 
 Rule = Callable[[Any, Scope], Typed]
@@ -200,8 +200,29 @@ def _not(node: exp.Not, scope: Scope) -> Typed:
 def _comparison(node: exp.Binary, scope: Scope) -> Typed:
     if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
         return compile_boolean(rows.comparison(node, node.this, node.expression), scope)
+    if scope.level is ExpressionLevel.ROW:
+        node = _in_seconds(node, scope)
     a, b = _operand(node.this, scope), _operand(node.expression, scope)
     return compare(node, type(node), a, b, scope)
+
+
+def _in_seconds(node: exp.Binary, scope: Scope) -> exp.Binary:
+    """``later - earlier > INTERVAL '1 hour'`` of two moments as seconds, which are a number; others as they are."""
+    for difference, span in (("this", "expression"), ("expression", "this")):
+        apart, by = _bare(node.args[difference]), _interval_of(_bare(node.args[span]))
+        if type(apart) is not exp.Sub or not isinstance(by, exp.Interval):
+            continue
+        sides = [_interval_of(_bare(side)) for side in (apart.this, apart.expression)]
+        if any(isinstance(side, exp.Interval) for side in sides):
+            continue
+        values = [compile_expression(side, scope) for side in sides]
+        if all(v.is_moment for v in values) and any(v.type.oid == TIMESTAMP.oid for v in values):
+            epochs = [exp.Extract(this=exp.Var(this="EPOCH"), expression=side.copy()) for side in sides]
+            copy = node.copy()
+            copy.set(difference, exp.Sub(this=epochs[0], expression=epochs[1]))
+            copy.set(span, seconds(by))
+            return copy
+    return node
 
 
 def _between(node: exp.Between, scope: Scope) -> Typed:

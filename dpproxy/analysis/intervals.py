@@ -55,6 +55,14 @@ def times(node: exp.Interval, count: int) -> exp.Interval:
     return made
 
 
+def seconds(node: exp.Interval) -> exp.Expr:
+    """How long it is where it is compared: a month has 30 days, a day 24 hours. Raises as ``read_interval``."""
+    one = read_interval(node)
+    whole, part = divmod(abs(total := (one.months * 30 + one.days) * _DAY + one.microseconds), 10**6)
+    literal = exp.Literal.number(f"{whole}.{part:06d}" if part else str(whole))
+    return exp.Neg(this=literal) if total < 0 else literal
+
+
 def moved(moment: datetime, by: Interval) -> datetime:
     """A timestamp moved by an interval; a day past the end of a month becomes its last.
 

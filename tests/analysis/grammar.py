@@ -297,6 +297,8 @@ STEPS: dict[str, list[Production]] = {
     ],
     "b": [
         *_shared("b"), *_compared("m"), *_compared("t"), *_compared("d"), *_compared("s"), *_compared("b"),
+        (strict("({} - {} > interval '1 month 5 hours')", lambda a, b: a - b > timedelta(days=30, hours=5)), "ss"),
+        (strict("(interval '-40 days' >= {} - {})", lambda a, b: timedelta(days=-40) >= a - datetime(b.year, b.month, b.day)), "sd"),
         (strict("starts_with({}, {})", str.startswith), "tt"),
         (strict("(NOT {})", lambda a: not a), "b"),
         (loose("({} AND {})", both), "bb"),

@@ -90,7 +90,7 @@ FROMS = (
     From("people p {j} (SELECT DISTINCT person, first_value(c) OVER (PARTITION BY person ORDER BY no) AS c FROM "
          "visits) f ON f.person = p.id", "p.id", ("p.i",), ("p.y", "f.c")),
     From("visits v JOIN (SELECT c AS k, avg(i) AS a FROM visits WHERE {c} GROUP BY c HAVING count(*) > 0) s ON "
-         "s.k = v.c AND v.i <= s.a + 1", "v.person", ("v.i", "v.d"), ("v.c", "v.t")),
+         "s.k = v.c AND v.i <= s.a + 1", "v.person", ("v.i", "v.d"), ("v.c", "v.t", "s.k")),
     From("visits v {j} (SELECT c, count(*) AS n FROM people GROUP BY c HAVING count(*) > 0 ORDER BY n DESC, c "
          "LIMIT 1) s ON s.c = v.c", "v.person", ("v.i",), ("v.c", "v.t")),
     From("(SELECT person, min(i) AS n, CASE WHEN count(*) > 1 THEN 'a' ELSE 'b' END AS k FROM visits WHERE {c} "

@@ -1,9 +1,11 @@
 """What a row expression is as a group key: a column's declared values, or what follows from them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.derived import derived_key
 from dpproxy.analysis.keys import GroupKey, Values, of_moments
@@ -11,6 +13,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.moments import during
 from dpproxy.planner.keys.narrowing import passing
 from dpproxy.planner.keys.public_tables import listed
+from dpproxy.planner.open.stages import equalities
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.values.errors import Refusal
@@ -25,7 +28,7 @@ def key_of(
     between the moments that they name.
     """
     if type(node) is exp.Column:
-        return of_moments(rows.field(node).key(at))
+        return of_moments(_declared_key(node, rows) or rows.field(node).key(at))
 
     def values(column: exp.Column) -> Values | None:
         try:
@@ -42,3 +45,22 @@ def key_of(
         return during(column, typed, conditions, scope)
 
     return derived_key(node, duck.words(node).lower(), scope, values, narrowed)
+
+
+def _declared_key(node: exp.Column, rows: JoinedRows) -> GroupKey | None:
+    """Of a column that was released: the key of a declared one that is equal to it in every row. None for others."""
+    released = [field.column.name for scan, field in rows.candidates(node) if scan.stage is not None]
+    sides = [
+        duck.text(one)
+        for equality in (equalities(rows.conditions) if released else ())
+        for one, other in ((equality.left, equality.right), (equality.right, equality.left))
+        if type(other) is nodes.ColumnRef and other.name in released
+    ]
+    for field in (f for scan in rows.scans if sides and scan.stage is None for f in scan.fields):
+        try:
+            key = field.key(None)
+        except Refusal:
+            continue
+        if duck.text(key.raw) in sides or duck.text(key.typed.sql) in sides:
+            return replace(key, name=node.name)
+    return None

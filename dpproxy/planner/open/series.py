@@ -33,7 +33,39 @@ def write_series(tree: exp.Expr) -> exp.Expr:
         made = exp.Subquery(this=table.this, alias=alias, joins=table.args.get("joins"))
         made.meta.update(table.meta)
         table.replace(made)
+        _as_days(made)
     return tree
+
+
+def _as_days(series: exp.Subquery) -> None:
+    """Days that are only read as dates need no zone: timestamps are the same days.
+
+    Steps of hours are left as they are: a day on which the clock changes has fewer or more of them.
+    """
+    node, select = series.this, series.find_ancestor(exp.Select)
+    ends = [node.args["start"], node.args["end"]]
+    if select is None or node.args.get("step") is None or not all(map(_is_date, ends)):
+        return
+    alias = series.args["alias"]
+    name = alias.columns[0].name if alias.columns else alias.name
+    read = [c for c in select.find_all(exp.Column) if c.name == name and c.table in ("", alias.name)]
+    is_cast = all(isinstance(c.parent, exp.Cast) and c.parent.to.this == exp.DType.DATE for c in read)
+    shows_all = any(not isinstance(star.parent, exp.Count) for star in select.find_all(exp.Star))
+    if not is_cast or shows_all or _interval(node).microseconds:
+        return
+    for place, end in zip(("start", "end"), ends, strict=True):
+        node.set(place, exp.Cast(this=end.copy(), to=exp.DataType.build("TIMESTAMP")))
+
+
+def _is_date(node: exp.Expr) -> bool:
+    """A cast to a date, today, or days before or after these."""
+    while isinstance(node, exp.Paren | exp.Add | exp.Sub):
+        if isinstance(node, exp.Add | exp.Sub) and not node.expression.is_int:
+            return False
+        node = node.this
+    return isinstance(node, exp.CurrentDate) or (
+        isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE and not node.expressions
+    )
 
 
 def open_series(node: exp.ExplodingGenerateSeries, alias: str, planning: Planning) -> Open:

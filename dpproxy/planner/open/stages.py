@@ -123,7 +123,7 @@ def chosen(
     """
     own = {duck.text(form) for form in key}
     held = {name: (stage, place) for stage in planning.stages for place, name in enumerate(stage.names)}
-    for condition in _equalities(conditions):
+    for condition in equalities(conditions):
         for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
             if type(other) is nodes.ColumnRef and other.name in held and duck.text(one) in own:
                 stage, place = held[other.name]
@@ -131,13 +131,13 @@ def chosen(
     return None
 
 
-def _equalities(conditions: Sequence[nodes.Expr]) -> Iterator[nodes.Binary]:
+def equalities(conditions: Sequence[nodes.Expr]) -> Iterator[nodes.Binary]:
     """What holds of every row, or of one row of the subquery of an EXISTS that does."""
     for condition in map(duck.bare, conditions):
         if isinstance(condition, nodes.Binary) and condition.operator == "=":
             yield condition
         elif isinstance(condition, nodes.And):
-            yield from _equalities(condition.conditions)
+            yield from equalities(condition.conditions)
         elif isinstance(condition, nodes.Exists) and isinstance(condition.query, nodes.Select):
             where = condition.query.where
-            yield from () if where is None else _equalities([where])
+            yield from () if where is None else equalities([where])

@@ -152,10 +152,13 @@ class _Windows:
                 position=position(node),
             )
         if not keys:
+            key = self._key()
             raise UnitLost(
                 "a window function over rows sees the rows of one privacy unit only",
-                hint=f"Write OVER (PARTITION BY {self._key()}): one window for each {self._key()}."
-                if self._key() is not None
+                hint=f"Write OVER (PARTITION BY {key}): one window for each {key}."
+                if key is not None and not key.startswith("#")  # of an aggregate's rows it has no name
+                else "Put people into ranges of the value with CASE or width_bucket."
+                if key is not None
                 else "Release the rows first: window functions over released values see all of them.",
                 position=position(node),
             )

@@ -56,6 +56,9 @@ SELECT current_date - d::date AS n FROM generate_series(current_date - 2, curren
 WITH c AS (SELECT d::date AS day FROM generate_series('2023-12-31'::date, '2024-01-04', '1 day') AS d)
   SELECT c.day, coalesce(v.n, 0) AS n FROM c LEFT JOIN (SELECT day, count(*) AS n FROM people GROUP BY day) AS v
   ON v.day = c.day ORDER BY 1
+SELECT c.d::date AS day, count(p.id) FROM generate_series(date '2024-01-01', date '2024-01-01' + 2, '1 day') AS c(d)
+  LEFT JOIN people AS p ON p.day = c.d::date GROUP BY 1 ORDER BY 1
+SELECT d::date, d FROM generate_series('2024-01-01'::date, '2024-01-03'::date, '1 day'::interval) AS d
 SELECT count(*) FROM people
   WHERE day IN (SELECT d::date FROM generate_series(timestamp '2024-01-02', '2024-01-03', '1 day') AS d)
 """
