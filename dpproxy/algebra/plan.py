@@ -294,6 +294,8 @@ class Summed:
     also: tuple["Summed", ...] = ()
     laws: tuple["Summed", ...] = ()
     """Of each kind of row, where they differ: the column ``law`` of the relation says which a row has."""
+    releases: int = 1
+    """Of how many releases the draws are that are added up, or taken away."""
 
     @property
     def means(self) -> tuple[Averaged, ...]:
@@ -308,7 +310,8 @@ class Fitted:
     """Where the figures of a part come from: cells of a ``cube``; the noise of each, in the group farthest off.
 
     ``rounding`` is what rounding moves each by besides, at most. ``laws`` are those of each kind of row, as ``Summed``
-    has them. With ``draws`` it is the mean with what follows from so many releases.
+    has them. With ``draws`` it is the mean with what follows from so many releases; without a cube, what follows from
+    these together alone.
     """
 
     cube: str
@@ -338,7 +341,14 @@ class Drawn:
     @property
     def fitted(self) -> Fitted | None:
         """The cube that it follows from; None where it follows from none."""
-        return self.summed if isinstance(self.summed, Fitted) else None
+        return self.summed if isinstance(self.summed, Fitted) and self.summed.cube else None
+
+    @property
+    def together(self) -> int:
+        """From how many releases it follows that answer it only together; 0 where it does not."""
+        if isinstance(self.summed, Fitted):
+            return 0 if self.summed.cube else self.summed.draws
+        return 0 if self.summed is None or self.summed.releases == 1 else self.summed.releases
 
 
 LAW = "law"

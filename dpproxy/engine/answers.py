@@ -95,6 +95,8 @@ class Answers:
         values = self._shown(execution, shown, rows)
         most = max((d.draws for d in drawn), default=1)
         execution.notices.extend([payment.average_notice(most)] if most > 1 else [])
+        together = max((d.together for d in drawn), default=0)
+        execution.notices.extend([payment.together_notice(together)] if together else [])
         execution.notices.extend(
             dict.fromkeys(payment.cube_notice(d.fitted) for d in drawn if d.fitted is not None)
         )

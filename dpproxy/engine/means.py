@@ -6,7 +6,7 @@ Weights follow from the laws of the noise alone. Proofs: ``udfs/mechanisms/avera
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import hypot
+from math import hypot, sqrt
 
 import numpy as np
 import pyarrow as pa
@@ -112,6 +112,49 @@ def with_cube(own: PartAnswer, cube: PartAnswer) -> PartAnswer | None:
     tables = own.released.value, cube.released.value
     table = payloads.weighed(tables, [weights for _, weights in laws], rows)
     return PartAnswer(Released(table, own.released.loss), summed=made, origins=own.origins)
+
+
+def together(answers: Sequence[PartAnswer], signs: Sequence[int]) -> PartAnswer:
+    """What follows only from several releases: the sum of what follows from each, some taken away.
+
+    All noise is symmetric and independent, so that a sign makes no difference to the law.
+    """
+    draws = [(a, a.summed) for a in answers if isinstance(a.summed, Summed)]
+    terms = list(zip(*(_terms(a, of) for a, of in draws), strict=True))
+    alike = {(of.mechanism, of.columns) for _, of in draws}
+    rows, made = (
+        _sum(draws[0][1], terms, len(draws)) if len(alike) == 1 else _apart([d for _, d in draws], terms)
+    )
+    first = answers[0].released
+    table = payloads.together([a.released.value for a in answers], signs, rows)
+    origins = tuple(o for a in answers for o in a.origins)
+    return PartAnswer(Released(table, first.loss), summed=made, origins=origins)
+
+
+def _sum(first: Summed, terms: Sequence[Sequence[float]], releases: int) -> tuple[list[int], Summed]:
+    """The law of each row, of draws of one mechanism."""
+    rows, worst = kinds([[sum(row)] for row in terms])
+    laws = [replace(first, terms=round(most), laws=(), releases=releases) for [most] in worst]
+    farthest = max(laws, key=lambda law: law.terms)
+    return rows, replace(farthest, laws=tuple(laws) if len(laws) > 1 else ())
+
+
+def _apart(draws: Sequence[Summed], terms: Sequence[Sequence[float]]) -> tuple[list[int], Fitted]:
+    """The law of each row, of draws of several."""
+    sds = [[d.mechanism.noise_sd()[c] for c in d.columns] for d in draws]
+    errors = [
+        [sqrt(sum(n * sd[m] ** 2 for n, sd in zip(row, sds, strict=True))) for m in range(len(sds[0]))]
+        for row in terms
+    ]
+    rows, worst = kinds(errors)
+    least = [min(sd[m] for sd in sds) for m in range(len(sds[0]))]
+
+    def law(of: Sequence[float]) -> Fitted:
+        noise = tuple(Combination(sd, one) for sd, one in zip(of, least, strict=True))
+        return Fitted("", noise, (0.0,) * len(noise), draws=len(draws))
+
+    laws = tuple(map(law, worst)) if len(worst) > 1 else ()
+    return rows, replace(law([max(of) for of in zip(*worst, strict=True)]), laws=laws)
 
 
 Errors = list[tuple[float, float]]

@@ -78,6 +78,19 @@ def weighed(
     return _made(tables[0], lists, laws)
 
 
+def together(tables: Sequence[pa.Table], signs: Sequence[int], laws: Sequence[int]) -> pa.Table:
+    """The relation of a part, each value the sum of those in ``tables``, some taken away."""
+    drawn = [[[int(v) for v in row] for row in table["v"].to_pylist()] for table in tables]
+    lists = [
+        [
+            max(-_MOST, min(_MOST, sum(s * v for s, v in zip(signs, values, strict=True))))
+            for values in zip(*rows, strict=True)
+        ]
+        for rows in zip(*drawn, strict=True)
+    ]
+    return _made(tables[0], lists, laws)
+
+
 def _made(like: pa.Table, lists: Sequence[Sequence[int]], laws: Sequence[int]) -> pa.Table:
     keys = like.select([n for n in like.column_names if n not in (LAW, "v")])
     return with_laws(keys, laws).append_column("v", pa.array(lists, pa.list_(WHOLE)))

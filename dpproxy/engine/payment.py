@@ -159,6 +159,14 @@ def average_notice(draws: int) -> Notice:
     )
 
 
+def together_notice(draws: int) -> Notice:
+    """The notice beside an answer that follows only from several releases together."""
+    return Notice(
+        f"follows from {draws} draws that you have paid for, added up or taken away",
+        detail="A draw of its own, at the same epsilon, would have less noise.",
+    )
+
+
 def cube_notice(of: Fitted) -> Notice:
     """The notice beside an answer that follows from a cube."""
     if of.draws:

@@ -14,10 +14,11 @@ from dpproxy.algebra.plan import Caller, Drawn, Fitted, Notice, Part, Plan, Summ
 from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
-from dpproxy.engine.means import PartAnswer, averaged, with_cube
+from dpproxy.engine.means import PartAnswer, averaged, together, with_cube
 from dpproxy.engine.questions import Question, noise_ratio, summed
-from dpproxy.planner.reuse.descriptor import Descriptor, counting, described, origins
-from dpproxy.planner.reuse.rollup import could_follow, derivation
+from dpproxy.planner.reuse.descriptor import FAMILY, Descriptor, counting, described, origins
+from dpproxy.planner.reuse.ranges import walk
+from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
@@ -195,6 +196,8 @@ class Replays:
         own = question.part.mechanism
         cube = self._cube_answer(execution, question)
         summed = self._summed_answer(execution, question, beside=cube is not None)
+        if summed is None and cube is None:
+            return self._together(execution, question)
         both = None if summed is None or cube is None else with_cube(summed, cube)
         return both or min(
             (one for one in (summed, cube) if one is not None),
@@ -269,6 +272,38 @@ class Replays:
             return None if best is None else best[2]
         others = sorted((o for o in following if o is not best and o[0] < inf), key=lambda other: other[:2])
         return averaged([best[2], *(found for _, _, found in others)])
+
+    def _together(self, execution: Execution, question: Question) -> PartAnswer | None:
+        """The part from several stored releases that answer it only together: of ranges of one term."""
+        part, asked = question.part, described(question.part, question.values, execution.pool)
+        if asked is None or not asked.conditions or part.mechanism is None or part.believed:
+            return None
+        if not all(map(adds_up, asked.measures)):
+            return None
+        known = [
+            (origin, of)
+            for origin, nano in self._releases.paid((asked.rows[:FAMILY],), execution.account)
+            if nano >= part.loss.nano and self._may_answer(execution, origin)
+            if (of := self._descriptor(origin, None)) is not None
+            if could_follow(of, replace(asked, conditions=of.conditions))
+        ]
+        costs = [max(of.mechanism.noise_sd()) ** 2 for _, of in known]
+        steps = walk(asked.conditions, [of.conditions for _, of in known], costs) or []
+        chosen = [(known[number], sign) for number, sign in steps]
+        found = [
+            self._follows(origin, replace(asked, conditions=of.conditions), part)
+            for (origin, of), _ in chosen
+        ]
+        several = [one for one in found if one is not None]
+        if len(several) < 2 or len(several) < len(found):
+            return None
+        made = together(several, [sign for _, sign in chosen])
+        worst = 1.0 if execution.fresh & set(made.origins) else execution.worst
+        is_near = (
+            made.summed is not None
+            and noise_ratio(made.summed, part.mechanism, alike=execution.alike) <= worst
+        )
+        return made if is_near else None
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> PartAnswer | None:
         known, payload = self._described.get(origin), None

@@ -231,7 +231,9 @@ def _titled(plan: Plan) -> list[tuple[str, Part]]:
 
 
 def cube_of(drawn: Drawn) -> str:
-    """The cube that it follows from, in words; empty where it follows from none."""
+    """What it follows from beside one release or several of the same, in words; empty where from nothing."""
+    if drawn.together:
+        return f"{drawn.together} stored releases together"
     if (of := drawn.fitted) is None:
         return ""
     return f"cube {identifier(of.cube)}{f' and {of.draws} stored releases' if of.draws else ''}"

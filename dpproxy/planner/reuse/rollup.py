@@ -101,7 +101,7 @@ def derivation(
     if any(p is None for p in places):
         return None
     found = Derivation(columns, tuple(tuple(p or ()) for p in places))
-    return found if found.most == 1 or all(map(_adds_up, asked.measures)) else None
+    return found if found.most == 1 or all(map(adds_up, asked.measures)) else None
 
 
 def _key(key: Term, known: Known) -> object:
@@ -112,17 +112,17 @@ def _key(key: Term, known: Known) -> object:
     return value
 
 
-def _adds_up(measure: Term) -> bool:
+def adds_up(measure: Term) -> bool:
     """Whether the measure of disjoint rows together is the sum of theirs."""
     match measure:
         case ("cast", _, _, of):
-            return _adds_up(of)
+            return adds_up(of)
         case ("add", left, right):
-            return _adds_up(left) and _adds_up(right)
+            return adds_up(left) and adds_up(right)
         case ("-", left, right):
-            return _adds_up(left) and _adds_up(right)
+            return adds_up(left) and adds_up(right)
         case ("mul", left, right):
-            return (_is_number(left) and _adds_up(right)) or (_adds_up(left) and _is_number(right))
+            return (_is_number(left) and adds_up(right)) or (adds_up(left) and _is_number(right))
         case ("call", "sum" | "count", False, *_):
             return True
         case _:

@@ -1,0 +1,97 @@
+"""Walks over ranges: whatever a row is, what is added and taken away of it is what the question counts of it."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproxy.planner.reuse.known import Unknown, value_of
+from dpproxy.planner.reuse.ranges import walk
+from dpproxy.planner.reuse.terms import Term
+
+X: Term = ("column", 0, 1)
+WARD: Term = ("eq", ("column", 0, 2), ("literal", True, "a"))
+
+
+def number(n: int) -> Term:
+    return ("literal", False, str(n))
+
+
+def below(n: int) -> Term:
+    return ("lt", X, number(n))
+
+
+def least(n: int) -> Term:
+    return ("le", number(n), X)
+
+
+CONDITIONS = st.one_of(
+    st.just([]),
+    st.builds(lambda n: [below(n)], st.integers(0, 5)),
+    st.builds(lambda n: [least(n)], st.integers(0, 5)),
+    st.builds(lambda a, b: [least(min(a, b)), below(max(a, b))], st.integers(0, 5), st.integers(0, 5)),
+    st.just([("not", ("is null", X))]),
+    st.just([("is null", X)]),
+    st.builds(lambda n: [("eq", X, number(n))], st.integers(0, 5)),
+    st.builds(lambda a, b: [("or", below(a), ("eq", X, number(b)))], st.integers(0, 5), st.integers(0, 5)),
+    st.builds(lambda a, b: [("in", X, number(a), number(b))], st.integers(0, 5), st.integers(0, 5)),
+)
+
+
+def holds(conditions: Sequence[Term], value: int | None) -> bool:
+    return all(value_of(c, {X: value}) is True for c in conditions)
+
+
+@given(asked=CONDITIONS, released=st.lists(CONDITIONS, max_size=7))
+def test_every_row_is_counted_as_often_as_the_question_does(asked: list[Term], released: list[list[Term]]):
+    found = walk(asked, released, [1.0] * len(released))
+    if found is None:
+        return
+    assert len({number for number, _ in found}) == len(found)
+    for value in (None, *range(-1, 8)):
+        counted = sum(sign * holds(released[number], value) for number, sign in found)
+        assert counted == holds(asked, value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "released", "steps"),
+    [
+        ([least(2), below(5)], [[below(5)], [below(2)]], [(1, -1), (0, 1)]),
+        ([below(5)], [[below(2)], [least(2), below(5)]], [(0, 1), (1, 1)]),
+        ([least(1), below(3)], [[least(1), below(2)], [least(2), below(3)]], [(0, 1), (1, 1)]),
+        ([WARD, least(2), below(5)], [[below(5), WARD], [WARD, below(2)]], [(1, -1), (0, 1)]),
+    ],
+)
+def test_totals_without_a_part_and_parts_of_a_total(
+    asked: list[Term], released: list[list[Term]], steps: list[tuple[int, int]]
+):
+    assert sorted(walk(asked, released, [1.0] * len(released)) or []) == sorted(steps)
+
+
+@pytest.mark.parametrize(
+    ("asked", "released"),
+    [
+        ([least(2)], [[], [below(2)]]),  # rows of NULL are in all, and in neither
+        ([least(2), below(5)], [[below(5), WARD], [below(2)]]),
+        ([least(2), below(5)], [[("le", X, number(5))], [below(2)]]),
+        ([least(2), below(5)], [[("lt", X, ("literal", False, "4.5"))], [below(2)]]),
+        ([("lt", X, ("column", 0, 3))], [[], [("le", ("column", 0, 3), X)]]),
+        ([("lt", ("literal", True, "b"), X)], [[("lt", ("literal", True, "a"), X)]]),
+    ],
+)
+def test_what_does_not_add_up_is_no_walk(asked: list[Term], released: list[list[Term]]):
+    assert walk(asked, released, [1.0] * len(released)) is None
+
+
+def test_the_least_noise_is_taken():
+    months = [[least(n), below(n + 1)] for n in range(1, 5)]
+    wide = [[least(1), below(9)], [least(5), below(9)]]
+    released = [*months, *wide]
+    assert walk([least(1), below(5)], released, [1.0] * 6) == [(4, 1), (5, -1)]
+    assert walk([least(1), below(5)], released, [1.0] * 4 + [9.0] * 2) == [(n, 1) for n in range(4)]
+
+
+def test_unknown_terms_are_not_compared():
+    with pytest.raises(Unknown):
+        value_of(("lt", X, ("column", 0, 3)), {X: 1})
