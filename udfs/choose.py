@@ -7,7 +7,7 @@ from math import isqrt
 from typing import assert_never
 
 from udfs.calibration import calibrate
-from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.mechanisms import MECHANISMS, Additive, Gaussian, Staircase
 from udfs.mechanisms.radii import cost
 from udfs.privacy import LEAST_NANO, NANO, Concentrated, InvalidMechanism, Loss
 
@@ -16,7 +16,7 @@ from udfs.privacy import LEAST_NANO, NANO, Concentrated, InvalidMechanism, Loss
 class Choice:
     """A mechanism, and its expected error: the sum over components of variance / sensitivity**2."""
 
-    mechanism: Staircase | Laplace | Gaussian
+    mechanism: Additive
     error: float
 
 
@@ -35,7 +35,7 @@ def choose(widths: tuple[int, ...], limit: Loss | Concentrated, delta: Fraction 
 def candidates(
     widths: tuple[int, ...], limit: Loss | Concentrated, delta: Fraction = Fraction(0)
 ) -> tuple[Choice, ...]:
-    """Return the mechanisms that fit the limit, the least error first; of equals staircase, Laplace, Gaussian.
+    """Return the mechanisms that fit the limit, the least error first; of equals in the order of ``MECHANISMS``.
 
     Args:
         widths: sensitivities: the most that one unit moves each component, all of them at once.
@@ -52,20 +52,22 @@ def candidates(
             pure = isqrt(2 * NANO * rho)
         case _:
             assert_never(limit)
-    found = []
-    if pure >= LEAST_NANO:
-        staircase = Staircase.best(widths, pure)
-        laplace = Laplace.best(widths, pure)
-        found += [Choice(staircase, _staircase_error(staircase)), Choice(laplace, _error(laplace))]
-    if rho:
-        gaussian = Gaussian.best(widths, rho)
-        found.append(Choice(gaussian, _error(gaussian)))
+    kinds = (
+        [kind for kind in MECHANISMS.values() if kind.COMPARED and not kind.CONCENTRATED]
+        if pure >= LEAST_NANO
+        else []
+    )
+    mechanisms = [kind.best(widths, pure) for kind in kinds]
+    mechanisms += [Gaussian.best(widths, rho)] if rho else []
+    found = [Choice(mechanism, _error(mechanism)) for mechanism in mechanisms]
     if not found:
         raise InvalidMechanism("no mechanism fits so small a loss")
     return tuple(sorted(found, key=lambda choice: round(choice.error, 9)))
 
 
-def _error(mechanism: Laplace | Gaussian) -> float:
+def _error(mechanism: Additive) -> float:
+    if isinstance(mechanism, Staircase):
+        return _staircase_error(mechanism)
     sds = zip(mechanism.noise_sd(), mechanism.widths, strict=True)
     return sum((sd / width) ** 2 for sd, width in sds if width)
 

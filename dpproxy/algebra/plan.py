@@ -11,7 +11,7 @@ from dpproxy.algebra import nodes, printing
 from dpproxy.policy.interval import CalendarInterval
 from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import Column, SqlType
-from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
+from udfs.mechanisms import Additive, Selection
 from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.mechanisms.combination import Combination
 from udfs.mechanisms.linear import Linear
@@ -275,10 +275,6 @@ class PublicPlan:
     def deadline(self) -> float:
         """There is nothing that its time could tell."""
         return 0.0
-
-
-Additive = Staircase | Laplace | Gaussian
-"""A mechanism that adds noise."""
 
 
 @dataclass(frozen=True, slots=True)

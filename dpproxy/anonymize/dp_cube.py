@@ -21,7 +21,7 @@ from dpproxy.anonymize.model import Anonymized, InvalidOption, Linked, Progress,
 from dpproxy.anonymize.strategies import Axis, Floats, Lattice, Level
 from udfs.choose import choose
 from udfs.conversion import within
-from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.mechanisms import Additive
 from udfs.privacy import LEAST_NANO, Concentrated, Loss
 from udfs.randomness import Words
 
@@ -73,7 +73,7 @@ class Strategy:
     """The marginals that are released, each with its mechanism; ``concentrated`` where they are charged as rho."""
 
     shape: Shape
-    mechanisms: dict[Level, Staircase | Laplace | Gaussian]
+    mechanisms: dict[Level, Additive]
     concentrated: bool
 
     @cached_property

@@ -15,12 +15,13 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from dpproxy.assurance.twins import ADDITIVE, DELTA, FOUND, KNOWN, MECHANISMS, ORDERED, twins
+from dpproxy.assurance.twins import ADDITIVE, DELTA, FOUND, KNOWN, ORDERED, twins
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import print_result, tell
 from dpproxy.terminal.display import render
 from dpproxy.values.errors import StartupError
 from udfs.audit import SURE, audit
+from udfs.mechanisms import MECHANISMS
 
 FEATURES: Final = ("value", "noise size", "low bits", "together", "seconds")
 STEP: Final = Fraction(1, 10**9)
@@ -124,8 +125,8 @@ def run(
 
 def _every(statements: Sequence[str]) -> Iterator[Question]:
     """Each statement with every mechanism; without statements, a built-in list (see ``twins``) takes their place."""
-    for one in MECHANISMS:
-        yield from (Question(sql, one, DELTA if one == "gaussian" else 0.0) for sql in statements or ADDITIVE)
+    for one, kind in MECHANISMS.items():
+        yield from (Question(sql, one, DELTA if kind.CONCENTRATED else 0.0) for sql in statements or ADDITIVE)
     if not statements:
         yield from (Question(sql) for sql in ORDERED + KNOWN)
         yield from (Question(sql, delta=DELTA) for sql in FOUND)

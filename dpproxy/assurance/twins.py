@@ -66,8 +66,6 @@ FOUND: Final = (
 )
 """Statements over undeclared keys, each of which partition selection shows with probability about 2/3."""
 STATEMENTS: Final = ADDITIVE + ORDERED + KNOWN
-MECHANISMS: Final = ("staircase", "laplace", "gaussian")
-"""Every value of dp.mechanism except auto."""
 DELTA: Final = 1e-6
 """The delta of one statement with Gaussian noise."""
 

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 import udfs
-from dpproxy.algebra.plan import LAW, Additive, KeySet, Part, Plan
+from dpproxy.algebra.plan import LAW, KeySet, Part, Plan
 from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
 from dpproxy.backends.duckdb.source import Select
 from dpproxy.backends.failures import answer_failure, failure
@@ -23,6 +23,7 @@ from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.recent import Recent
 from udfs.functions.joint import release_rows
+from udfs.mechanisms import Additive
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
 

@@ -17,9 +17,8 @@ from dpproxy.config import setting_checks as checks
 from dpproxy.config.setting_checks import Check, decimal
 from dpproxy.config.tuning import tuning
 from dpproxy.values.errors import FixedSetting, InvalidParameter, UndefinedObject
+from udfs.mechanisms import MECHANISMS
 
-Wanted = Literal["auto", "staircase", "shortest", "laplace", "gaussian"]
-"""The values of dp.mechanism."""
 Impossible = Literal["show", "clamp", "null"]
 """The values of dp.impossible."""
 EmptyGroups = Literal["auto", "show", "hide"]
@@ -70,7 +69,7 @@ _PRIVACY = (
     Setting(
         "dp.mechanism",
         "auto",
-        checks.one_of("auto", "staircase", "shortest", "laplace", "gaussian"),
+        checks.one_of("auto", *MECHANISMS),
         "The mechanism that draws the noise; auto is the one of least predicted error.",
     ),
     Setting(
@@ -371,9 +370,9 @@ def budget(settings: Settings) -> str | None:
     return settings["dp.budget"] or None
 
 
-def mechanism(settings: Settings) -> Wanted:
-    """dp.mechanism."""
-    return cast("Wanted", settings["dp.mechanism"])
+def mechanism(settings: Settings) -> str:
+    """dp.mechanism: auto, or one of ``MECHANISMS``."""
+    return settings["dp.mechanism"]
 
 
 def prior(settings: Settings) -> str | None:

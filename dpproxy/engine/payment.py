@@ -26,7 +26,6 @@ from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
 from dpproxy.engine.sessions import EngineSession
 from dpproxy.planner.reuse.descriptor import KIN, family, key_words, kin
-from udfs.mechanisms import Gaussian
 
 _LEAST = NANO // 1000
 """The least epsilon of a statement."""
@@ -94,7 +93,8 @@ def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:
         release=key,
         label=plan.label,
         delta=part.delta,
-        concentrated=plan.payer.concentrated and (part.concentrated or isinstance(part.mechanism, Gaussian)),
+        concentrated=plan.payer.concentrated
+        and (part.concentrated or (part.mechanism is not None and part.mechanism.CONCENTRATED)),
     )
 
 

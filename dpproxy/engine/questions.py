@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Additive, Drawn, Fitted, Part, Plan, Summed
+from dpproxy.algebra.plan import Drawn, Fitted, Part, Plan, Summed
 from dpproxy.engine import payloads
 from dpproxy.engine.laws import kinds
 from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.rollup import Derivation, derivation
-from udfs.mechanisms import Gaussian
+from udfs.mechanisms import Additive
 
 Replan = Callable[[tuple[Drawn, ...]], Plan]
 """Plans the same statement again, with the error of what its parts were answered from."""
@@ -59,7 +59,7 @@ def noise_ratio(summed: Summed | Fitted, own: Additive, *, alike: bool = False) 
     of = summed.mechanism
     if alike and type(of) is not type(own):
         return inf
-    if isinstance(of, Gaussian) and isinstance(own, Gaussian) and of.nano < own.nano:
+    if of.CONCENTRATED and own.CONCENTRATED and of.nano < own.nano:
         return inf
     sds = summed.mechanism.noise_sd()
     return _worst([sds[c] * sqrt(summed.terms) for c in summed.columns], own.noise_sd())

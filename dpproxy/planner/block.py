@@ -49,7 +49,6 @@ from dpproxy.planner.rows.sources import Env
 from dpproxy.planner.select_list import is_star, items
 from dpproxy.planner.unique import of_groups
 from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
-from udfs.mechanisms import Gaussian
 from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.privacy import Loss
 
@@ -392,7 +391,7 @@ def _noise(
         single = mechanism.half_width(confidence)
         return tuple(single[i] if terms else 0 for i in indexes)
 
-    bell = isinstance(mechanism, Gaussian) or terms > 1
+    bell = mechanism.CONCENTRATED or terms > 1
     return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell, draws=draws)
 
 

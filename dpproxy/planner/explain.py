@@ -18,7 +18,6 @@ from dpproxy.sql.cursor import Cursor
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal, SyntaxRefused, TooComplex, Unsupported
 from udfs import conversion
-from udfs.mechanisms import Gaussian
 from udfs.privacy import Concentrated
 
 ANY = "any"
@@ -303,7 +302,7 @@ def _mechanism(part: Part) -> str:
         return f"{words}, at epsilon {float(part.loss.epsilon):.9g}{f' ({part.why})' if part.why else ''}"
     name = type(part.mechanism).__name__.lower()
     words = f"joint {name}, {part.measures} measures in one draw" if part.measures > 1 else name
-    if isinstance(part.mechanism, Gaussian):
+    if part.mechanism.CONCENTRATED:
         words += f", at rho {part.mechanism.nano / 1e9:.9g}"
         words += f" for each of {part.factor} shares of a unit" if part.factor > 1 else ""
     elif part.factor > 1:
@@ -379,13 +378,13 @@ def explain_json(
 
 def _part(part: Part, shown: Shown) -> dict[str, object]:
     mechanism = part.mechanism
-    is_gaussian = isinstance(mechanism, Gaussian)
+    rho = mechanism.nano / 1e9 if mechanism is not None and mechanism.CONCENTRATED else None
     return {
         "mechanism": "none" if part.vacuous else part.noise.split(" ")[0],
         "why": part.why,
-        "rho": mechanism.nano / 1e9 if isinstance(mechanism, Gaussian) else None,
+        "rho": rho,
         "widths": [] if mechanism is None else [str(w) for w in mechanism.widths],
-        "epsilon": 0.0 if part.vacuous else float(part.loss.epsilon) / (1 if is_gaussian else part.factor),
+        "epsilon": 0.0 if part.vacuous else float(part.loss.epsilon) / (part.factor if rho is None else 1),
         "contributions": part.factor,
         "keys": None if part.discovered else part.groups,
         "selection": _selection(part),

@@ -4,9 +4,10 @@ import psycopg
 import pytest
 
 from dpproxy.aggregates.table import AGGREGATES
-from dpproxy.assurance.twins import DELTA, FOUND, GROUPS, MECHANISMS, STATEMENTS, twins
+from dpproxy.assurance.twins import DELTA, FOUND, GROUPS, STATEMENTS, twins
 from dpproxy.config.settings import SETTINGS
 from dpproxy.planner.accept import parse
+from udfs.mechanisms import MECHANISMS
 
 
 def test_every_aggregate_is_asked_for():

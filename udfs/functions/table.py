@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from udfs.functions import (
+    additive,
     exponential,
-    gaussian,
-    laplace,
     posterior,
     quantile,
     refinement,
@@ -18,8 +17,7 @@ from udfs.pool import Pool
 
 FAMILIES: Final[tuple[Callable[[Pool], tuple[SqlFunction, ...]], ...]] = (
     staircase.functions,
-    laplace.functions,
-    gaussian.functions,
+    additive.functions,
     refinement.functions,
     posterior.functions,
     exponential.functions,

@@ -7,6 +7,7 @@ Start with ``laplace``.
 
 from typing import Final
 
+from udfs.mechanisms.additive import Additive
 from udfs.mechanisms.exponential import Exponential
 from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
@@ -15,13 +16,13 @@ from udfs.mechanisms.quantiles import Quantiles
 from udfs.mechanisms.selection import Selection
 from udfs.mechanisms.staircase import Shortest, Staircase
 
-MECHANISMS: Final = {
+MECHANISMS: Final[dict[str, type[Additive]]] = {
     "staircase": Staircase,
     "shortest": Shortest,
     "laplace": Laplace,
     "gaussian": Gaussian,
 }
-"""Every mechanism that adds noise, by its name in messages and records."""
+"""Every mechanism that adds noise, by its name in messages and records: its class in small letters."""
 
 CHOICES: Final = {
     "exponential": Exponential,
@@ -34,6 +35,7 @@ CHOICES: Final = {
 __all__ = [
     "CHOICES",
     "MECHANISMS",
+    "Additive",
     "Exponential",
     "Gaussian",
     "Laplace",

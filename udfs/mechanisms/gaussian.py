@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 from udfs.mechanisms.exponent import Ratio
 from udfs.mechanisms.powers import draw_each
@@ -37,6 +37,10 @@ class Gaussian:
     [1.414214, 14.142136]
     """
 
+    FUNCTION: ClassVar = "dp_gaussian"
+    NOISE: ClassVar = "independent discrete Gaussian noise"
+    CONCENTRATED: ClassVar = True
+    COMPARED: ClassVar = True
     widths: tuple[int, ...]
     nano: int
     norm: int = 1

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from udfs.mechanisms.exponent import Ratio
 from udfs.mechanisms.powers import draw_each
@@ -32,6 +33,10 @@ class Laplace:
     2
     """
 
+    FUNCTION: ClassVar = "dp_laplace"
+    NOISE: ClassVar = "independent discrete Laplace noise"
+    CONCENTRATED: ClassVar = False
+    COMPARED: ClassVar = True
     widths: tuple[int, ...]
     nano: int
     norm: int = 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, exp, expm1, hypot, log, log1p, pi, sqrt
+from math import comb, exp, expm1, hypot, log, log1p, nextafter, pi, sqrt
 from typing import Final
 
 import numpy as np
@@ -250,7 +250,7 @@ def _size(drawn: _Drawn, number: int) -> float:
     ratio = None if isinstance(mechanism, Staircase) else mechanism.ratios[drawn.components[number]]
     if ratio is None:
         return 0.0
-    rest = float(1 - ratio.fraction)
+    rest = min(float(1 - ratio.fraction), nextafter(1.0, 0.0))  # less is a wider law
     one = 1 / rest - 0.5 if isinstance(mechanism, Laplace) else sqrt(1 / 12 - 1 / (2 * log1p(-rest)))
     return one * drawn.shares[number] * sqrt(drawn.terms)
 

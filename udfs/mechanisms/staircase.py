@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -48,6 +48,10 @@ class Staircase:
     (0,)
     """
 
+    FUNCTION: ClassVar = "dp_release"
+    NOISE: ClassVar = "staircase noise"
+    CONCENTRATED: ClassVar = False
+    COMPARED: ClassVar = True
     widths: tuple[int, ...]
     nano: int
     radii: tuple[int, ...]
@@ -135,6 +139,10 @@ class Shortest(Staircase):
     >>> Shortest.best((1000,), 10**9).half_width(0.95) < Staircase.best((1000,), 10**9).half_width(0.95)
     True
     """
+
+    FUNCTION: ClassVar = "dp_shortest"
+    NOISE: ClassVar = "staircase noise of the shortest intervals"
+    COMPARED: ClassVar = False
 
     @staticmethod
     def best(widths: tuple[int, ...], nano: int) -> "Shortest":

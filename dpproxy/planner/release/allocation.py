@@ -24,27 +24,16 @@ that as its rho, rounded down, and costs no delta.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import assert_never
 
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.aggregates.model import Measure
-from dpproxy.algebra.plan import Additive
-from dpproxy.config.settings import Wanted
 from dpproxy.values.errors import InvalidParameter
 from udfs.calibration import calibrate
 from udfs.choose import candidates
-from udfs.mechanisms import Gaussian, Shortest, Staircase
+from udfs.mechanisms import MECHANISMS, Additive, Gaussian
 from udfs.privacy import LEAST_NANO, NANO, Loss
-
-FUNCTIONS = {
-    "staircase": "dp_release",
-    "shortest": "dp_shortest",
-    "laplace": "dp_laplace",
-    "gaussian": "dp_gaussian",
-}
-"""What draws the noise of a mechanism in SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +56,7 @@ class Allocation:
     @property
     def function(self) -> str:
         """The function of SQL that draws from it."""
-        return FUNCTIONS[self.name]
+        return self.mechanism.FUNCTION
 
     @property
     def box(self) -> str:
@@ -78,12 +67,10 @@ class Allocation:
     def words(self) -> str:
         """The mechanism with all its parameters, for the ledger."""
         mechanism = self.mechanism
-        if isinstance(mechanism, Gaussian):
-            loss = f"nano_rho={mechanism.nano} delta={self.delta}"
-        else:
-            loss = f"nano={mechanism.nano}"
-        radii = f" radii={mechanism.radii}" if isinstance(mechanism, Staircase) else ""
-        return f"{self.name} widths={mechanism.widths}{radii} {loss}"
+        kind, delta = ("nano_rho", f" delta={self.delta}") if mechanism.CONCENTRATED else ("nano", "")
+        shape = [f.name for f in fields(mechanism) if f.name not in ("widths", "nano", "norm")]
+        more = "".join(f" {name}={getattr(mechanism, name)}" for name in shape)
+        return f"{self.name} widths={mechanism.widths}{more} {kind}={mechanism.nano}{delta}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +89,7 @@ def allocate(
     groups: int | None,
     loss: Loss,
     delta: Fraction = Fraction(0),
-    wanted: Wanted = "auto",
+    wanted: str = "auto",
     *,
     concentrated: bool = False,
 ) -> Allocation:
@@ -128,12 +115,13 @@ def allocate(
     return _best(found, widths, wanted)
 
 
-def _pure(form: _Form, loss: Loss, wanted: Wanted) -> list[Additive]:
-    """Intervals that are shortest are drawn where they are asked for by name alone: they are those of more noise."""
-    share = Loss(loss.nano // form.pure)
-    if wanted == "shortest":
-        return [Shortest.best(form.widths, share.nano)] if share.nano >= LEAST_NANO else []
-    return [c.mechanism for c in candidates(form.widths, share)] if share.nano >= LEAST_NANO else []
+def _pure(form: _Form, loss: Loss, wanted: str) -> list[Additive]:
+    share, named = Loss(loss.nano // form.pure), MECHANISMS.get(wanted)
+    if share.nano < LEAST_NANO:
+        return []
+    if named is not None and not named.COMPARED:
+        return [named.best(form.widths, share.nano)]
+    return [c.mechanism for c in candidates(form.widths, share)]
 
 
 def _gaussian(form: _Form, loss: Loss, delta: Fraction) -> list[Additive]:
@@ -143,27 +131,24 @@ def _gaussian(form: _Form, loss: Loss, delta: Fraction) -> list[Additive]:
     return [Gaussian.best(form.widths, nano)] if nano else []
 
 
-def _best(found: Sequence[Allocation], widths: tuple[int, ...], wanted: Wanted) -> Allocation:
+def _best(found: Sequence[Allocation], widths: tuple[int, ...], wanted: str) -> Allocation:
     """The least error of each mechanism, and of these the one that is asked for."""
     errors: dict[str, tuple[float, Allocation]] = {}
     for each in found:
         error = _relative_variance(each.mechanism, widths)
         if each.name not in errors or error < errors[each.name][0]:
             errors[each.name] = (error, each)
-    match wanted:
-        case "auto":
-            name = min(errors, key=lambda n: round(errors[n][0], 9))
-            others = ", ".join(_compared(n, errors[n][0], errors[name][0]) for n in errors if n != name)
-            why = f"least predicted error: {others}" if others else "nothing else fits so small a loss"
-        case "staircase" | "shortest" | "laplace" | "gaussian":
-            name, why = wanted, f"dp.mechanism = {wanted}"
-            if name not in errors:
-                raise InvalidParameter(
-                    f"no {name} mechanism fits so small a loss among the rows of one privacy unit",
-                    hint="Raise dp.epsilon or dp.delta, or SET dp.mechanism = 'auto';",
-                )
-        case _:
-            assert_never(wanted)
+    if wanted == "auto":
+        name = min(errors, key=lambda n: round(errors[n][0], 9))
+        others = ", ".join(_compared(n, errors[n][0], errors[name][0]) for n in errors if n != name)
+        why = f"least predicted error: {others}" if others else "nothing else fits so small a loss"
+    else:
+        name, why = wanted, f"dp.mechanism = {wanted}"
+        if name not in errors:
+            raise InvalidParameter(
+                f"no {name} mechanism fits so small a loss among the rows of one privacy unit",
+                hint="Raise dp.epsilon or dp.delta, or SET dp.mechanism = 'auto';",
+            )
     best = errors[name][1]
     return Allocation(best.mechanism, best.factor, best.groups, best.delta, why)
 

@@ -8,6 +8,7 @@ from dpproxy.analysis.position import position
 from dpproxy.config import settings as session
 from dpproxy.planner.planning import Planning
 from dpproxy.values.errors import BoundsMissing, Unsupported
+from udfs.mechanisms import MECHANISMS
 
 
 def noise_delta(planning: Planning, node: exp.Expr, *, discovered: bool) -> Fraction:
@@ -22,24 +23,23 @@ def noise_delta(planning: Planning, node: exp.Expr, *, discovered: bool) -> Frac
     settings = planning.context.settings
     if planning.concentrated and not discovered:
         return Fraction(0)
-    match session.mechanism(settings):
-        case "staircase" | "shortest" | "laplace":
-            return Fraction(0)
-        case "auto":
-            return planning.delta_share() if session.delta(settings) and not discovered else Fraction(0)
-        case "gaussian":
-            if discovered:
-                raise Unsupported(
-                    "Gaussian noise is not drawn beside keys that are not public",
-                    hint="Group by declared keys, or SET dp.mechanism = 'auto';",
-                    position=position(node),
-                )
-            delta = planning.delta_share()
-            if not delta:
-                raise BoundsMissing(
-                    "Gaussian noise costs delta, and there is none",
-                    detail="dp.delta is 0, or is not set and the budget has no DELTA.",
-                    hint="SET dp.mechanism = 'auto'; or ask an administrator for a budget with DELTA.",
-                    position=position(node),
-                )
-            return delta
+    wanted = session.mechanism(settings)
+    if wanted == "auto":
+        return planning.delta_share() if session.delta(settings) and not discovered else Fraction(0)
+    if not MECHANISMS[wanted].CONCENTRATED:
+        return Fraction(0)
+    if discovered:
+        raise Unsupported(
+            "Gaussian noise is not drawn beside keys that are not public",
+            hint="Group by declared keys, or SET dp.mechanism = 'auto';",
+            position=position(node),
+        )
+    delta = planning.delta_share()
+    if not delta:
+        raise BoundsMissing(
+            "Gaussian noise costs delta, and there is none",
+            detail="dp.delta is 0, or is not set and the budget has no DELTA.",
+            hint="SET dp.mechanism = 'auto'; or ask an administrator for a budget with DELTA.",
+            position=position(node),
+        )
+    return delta

@@ -3,6 +3,7 @@
 A descriptor says from which rows, by which keys and with what noise: enough to see what else follows from the release.
 """
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +11,10 @@ from typing import Any
 
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.sharing import Pool
-from dpproxy.algebra.plan import Additive, Part
+from dpproxy.algebra.plan import Part
 from dpproxy.planner.reuse.normal_form import NormalStage, stage
 from dpproxy.planner.reuse.terms import Term, encoded
-from udfs.mechanisms import MECHANISMS
+from udfs.mechanisms import MECHANISMS, Additive
 
 FORM = 2
 """Of the terms: releases that were described in another form are found by nobody."""
@@ -135,7 +136,7 @@ def _sets(part: Part, keys: Sequence[Term]) -> list[str]:
 def written(descriptor: Descriptor) -> bytes:
     """The descriptor as text."""
     mechanism = descriptor.mechanism
-    numbers = {name: getattr(mechanism, name) for name in mechanism.__dataclass_fields__}
+    numbers = {field.name: getattr(mechanism, field.name) for field in dataclasses.fields(mechanism)}
     fields = {
         "form": FORM,
         "rows": descriptor.rows.hex(),
