@@ -48,6 +48,7 @@ CASES = (
     Case("dp_release([{truth}], [5], {loss})", "0", "-5"),
     Case("dp_release([{truth}, 3 * {truth}], [1, 3], {loss})", "0", "1"),
     Case("dp_release([{truth}, {truth}, {truth}], [1::DOUBLE, 1, 1], {loss})", "0", "1"),
+    Case("dp_shortest({truth}, 1, {loss})", "0", "1"),
     Case("dp_laplace({truth}, 1, {loss})", "0", "1"),
     Case("dp_laplace({truth}, 1e-3::DOUBLE, {loss})", "0", "1e-3::DOUBLE"),
     Case("dp_laplace([{truth}, 50 * {truth}], [1, 50], {loss})", "0", "1"),

@@ -13,6 +13,8 @@ CALLS = (
     "dp_count({0}, 0.5)",
     "dp_sum({0}, 99, 0.5)",
     "dp_sum({0}, 99.5, 0.5)",
+    "dp_shortest({0}, 99, 0.5)",
+    "dp_shortest([{0}, {0}], [99.5, 1], 0.5)",
     "dp_laplace({0}, 99, 0.5)",
     "dp_laplace({0}, 99.5, 0.5)",
     "dp_gaussian({0}, 99, 0.5)",

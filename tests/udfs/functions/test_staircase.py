@@ -25,5 +25,5 @@ def test_figures_row_by_row():
 def test_names():
     listed = [f.name for f in functions(Pool()) if not f.name.startswith("_")]
     assert list(dict.fromkeys(listed)) == [
-        "dp_release", "dp_count", "dp_sum", "dp_noise_sd", "dp_half_width", "dp_interval",
+        "dp_release", "dp_count", "dp_sum", "dp_shortest", "dp_noise_sd", "dp_half_width", "dp_interval",
     ]  # fmt: skip
