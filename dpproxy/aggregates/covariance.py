@@ -31,7 +31,7 @@ def _about(errors: Mapping[str, float]) -> str:
 
 COVAR_POP = MomentFunction(
     _PARTS, Moments.covariance, Moments.covariances, lambda _: {XY: duck.double(1.0)},
-    lambda s: (-_most(s), _most(s)), _both_units, _about, is_second=True,
+    lambda s: (-_most(s), _most(s)), _both_units, _about, is_joint=True,
 )  # fmt: skip
 COVAR_SAMP = MomentFunction(
     _PARTS,
@@ -41,7 +41,7 @@ COVAR_SAMP = MomentFunction(
     lambda s: (-2 * _most(s), 2 * _most(s)),
     _both_units,
     _about,
-    is_second=True,
+    is_joint=True,
 )
 
 
@@ -115,9 +115,7 @@ def _slope(moments: Moments) -> nodes.Expr:
 
 
 def _slopes(moments: Moments) -> f.Interval:
-    most = _steepest(moments.sides)
-    low, high = moments.variances(X)
-    return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -most, most)
+    return moments.slopes(_steepest(moments.sides))
 
 
 def _slope_weights(moments: Moments) -> dict[str, nodes.Expr]:
@@ -137,7 +135,7 @@ def _slope_words(errors: Mapping[str, float]) -> str:
 
 REGR_SLOPE = MomentFunction(
     (*_PARTS, XX), _slope, _slopes, _slope_weights, lambda s: (-_steepest(s), _steepest(s)),
-    lambda s: s[Y].unit / s[X].unit, _slope_words,
+    lambda s: s[Y].unit / s[X].unit, _slope_words, is_joint=True,
 )  # fmt: skip
 
 

@@ -147,6 +147,68 @@ class Moments:
         limits = (0.0, widest) if x == y else (-self._most, self._most)
         return f.clipped((f.minus(value, half), f.plus(value, half)), *limits)
 
+    def slopes(self, most: float) -> f.Interval:
+        """Of c / v, the covariance over the variance of x, which ``most`` bounds before noise.
+
+        With b = c / v and b' = c' / v', v (b - b') = (c - c') - b' (v - v'), and with a = y - b x, a' = y' - b' x'
+
+            n ((c - c') - b' (v - v')) = T - n (x - x') (y - y') + b' n (x - x')^2,
+
+        T the noise of P, Q, X, Y and n with the weights 1, -b', -(a' - b' x'), -x' and x' a' - b' m, where Q adds up
+        squares from the middle m. With D = abs(b - b') and r = abs(x) + d_x, a is off by at most
+        d_y + abs(b) d_x + D r. So the weights that are released are off by D, d_y + 2 abs(b) d_x + 2 D r, d_x and
+        abs(a) d_x + r (d_y + abs(b) d_x + D r) + D abs(m), and, where the bracket is above zero,
+
+            D (n v - N(Q) - 2 r N(X) - (r^2 + abs(m)) N(n) - n d_x^2) <= N(1, b, a - b x, x, x a - b m)
+                + N(X) (d_y + 2 abs(b) d_x) + N(Y) d_x + N(n) (abs(a) d_x + r (d_y + abs(b) d_x))
+                + n d_x d_y + abs(b) n d_x^2
+        """
+        joint = self.joint
+        if joint is None:
+            low, high = self.variances(X)
+            return f.clipped(f.quotient(self.covariances(), (f.positive(low), f.positive(high))), -most, most)
+        off = {s: self._off(joint, s) for s in (X, Y)}
+        x, y, variance = self.mean(X), self.mean(Y), self._second(X, X)
+        slope = f.over(self._second(X, Y), variance)
+        level, middle = f.minus(y, f.times(slope, x)), float(self.sides[X].middle)
+        reach, tilted = f.plus(f.size(x), off[X]), f.times(f.size(slope), off[X])
+        alone = {name: joint.alone(name) for name in (COUNT, X, Y, XX)}
+        sizes: dict[str, float | nodes.Expr] = {
+            XY: 1.0,
+            XX: f.size(slope),
+            X: f.size(f.minus(level, f.times(slope, x))),
+            Y: f.size(x),
+            COUNT: f.size(f.minus(f.times(x, level), f.scaled(slope, middle))),
+        }
+        above = f.plus(
+            joint.reach(sizes),
+            f.scaled(f.plus(off[Y], f.scaled(tilted, 2.0)), alone[X]),
+            f.scaled(off[X], alone[Y]),
+            f.scaled(
+                f.plus(f.times(f.size(level), off[X]), f.times(reach, f.plus(off[Y], tilted))), alone[COUNT]
+            ),
+            f.times(self.count, off[X], f.plus(off[Y], tilted)),
+        )
+        below = f.minus(
+            f.times(self.count, f.minus(variance, f.square(off[X]))),
+            f.plus(
+                duck.double(alone[XX] + abs(middle) * alone[COUNT]),
+                f.scaled(reach, 2 * alone[X]),
+                f.scaled(f.square(reach), alone[COUNT]),
+            ),
+        )
+        zero, least = duck.double(0.0), max(joint.means[s].reach((0.0, 1.0)) for s in (X, Y))
+        known = nodes.And(
+            (
+                nodes.Binary(">", self.count, duck.double(least)),
+                nodes.Binary(">", variance, zero),
+                nodes.Binary(">", below, zero),
+            )
+        )
+        half = duck.case([(known, f.over(above, below))], duck.double(2 * most))
+        value = f.inside(f.over(self._second(X, Y), f.positive(variance)), -most, most)
+        return f.clipped((f.minus(value, half), f.plus(value, half)), -most, most)
+
     def _off(self, joint: JointMoments, side: str) -> nodes.Expr:
         """How far off a mean is, where there are enough rows."""
         means = joint.means[side]

@@ -40,8 +40,8 @@ class MomentFunction:
     limits: Callable[[Sides], tuple[float, float]]
     unit: Callable[[Sides], Fraction]
     formula: Callable[[Mapping[str, float]], str]
-    is_second: bool = False
-    """Whether its interval is made of that of a variance or a covariance, and of nothing else."""
+    is_joint: bool = False
+    """Whether its interval follows from the joint law of the noise: of variances, covariances and slopes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Statistic:
 
         Where the joint law of the noise bounds variances and covariances, little is left for the sums by themselves.
         """
-        joint = self._joint(noise, confidence) if self.function.is_second else None
+        joint = self._joint(noise, confidence) if self.function.is_joint else None
         if joint is not None:
             confidence = 1 - (1 - confidence) * MEANS
         low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence), joint))

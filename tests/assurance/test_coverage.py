@@ -20,7 +20,8 @@ EVEN, SKEWED = "hash(i) % 1001", "least(1000, floor(exp(7 * (hash(i) % 1000) * (
 SHAPES = {"none": (0, EVEN), "few": (40, EVEN), "skewed": (4000, SKEWED), "many": (20_000, EVEN)}
 """How many rows, and what their values are."""
 DDL = tuple(
-    f"CREATE TABLE {name} AS SELECT i AS id, (i % {GROUPS})::INTEGER AS k, ({value})::INTEGER AS x "
+    f"CREATE TABLE {name} AS SELECT i AS id, (i % {GROUPS})::INTEGER AS k, ({value})::INTEGER AS x, "
+    f"((({value}) + hash(i + 3) % 1001) // 20)::INTEGER AS y "
     f"FROM range({rows}) AS r(i)"
     for name, (rows, value) in SHAPES.items()
 )
@@ -30,6 +31,7 @@ ALTER TABLE {name} SET PRIVACY KEY (id);
 ALTER TABLE {name} SET PRIVACY CEILING EPSILON 1000000;
 ALTER TABLE {name} ALTER COLUMN k SET PRIVACY DOMAIN BETWEEN 0 AND {GROUPS - 1};
 ALTER TABLE {name} ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 1000;
+ALTER TABLE {name} ALTER COLUMN y SET PRIVACY DOMAIN BETWEEN 0 AND 100;
 GRANT SELECT ON {name} TO analyst WITH PRIVACY BUDGET b;"""
     for name in SHAPES
 )
@@ -41,6 +43,12 @@ WIDE = (
     "var_pop(x)",
     "stddev_pop(x)",
     "100.0 * count_if(x > 500) / count(*)",
+    "1.0 * sum(x) / count(*)",
+    "stddev_samp(x)",
+    "covar_pop(y, x)",
+    "regr_slope(y, x)",
+    "regr_intercept(y, x)",
+    "corr(y, x)",
 )
 """Theirs follow from bounds of several values together."""
 RANKED = (
