@@ -43,12 +43,6 @@ WIDE = (
     "var_pop(x)",
     "stddev_pop(x)",
     "100.0 * count_if(x > 500) / count(*)",
-    "1.0 * sum(x) / count(*)",
-    "stddev_samp(x)",
-    "covar_pop(y, x)",
-    "regr_slope(y, x)",
-    "regr_intercept(y, x)",
-    "corr(y, x)",
 )
 """Theirs follow from bounds of several values together."""
 RANKED = (

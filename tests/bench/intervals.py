@@ -22,7 +22,15 @@ from tests.planner.release.test_intervals import shown
 
 ANSWERS, MANY = 300, 20_000
 """Of each shape; of the largest, for the quantile."""
-KINDS = (*TIGHT, *WIDE)
+MORE = (
+    "1.0 * sum(x) / count(*)",
+    "stddev_samp(x)",
+    "covar_pop(y, x)",
+    "regr_slope(y, x)",
+    "regr_intercept(y, x)",
+    "corr(y, x)",
+)
+KINDS = (*TIGHT, *WIDE, *MORE)
 EPSILONS = ("0.1", "1")
 Held = tuple[int, int]
 """How many intervals hold, of how many."""
