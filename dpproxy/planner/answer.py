@@ -227,13 +227,13 @@ def _passed_on(accuracy: Accuracy | None, call: AggregateCall | None, *, chosen:
 
 
 def _row_noise(call: AggregateCall | None) -> RowNoise | None:
-    """Of a call; with its draw, where it is a count or sum that is one draw in each row."""
+    """Of a call; with its draw, where it is a count or sum that is one draw in each row, which no other row has."""
     if call is None:
         return None
-    draws = call.noise.draws if call.law is None and isinstance(call.aggregate, Count | Sum) else ()
-    if len(draws) != 1 or not isinstance(draws[0], Draw) or not isinstance(call.aggregate, Count | Sum):
-        return RowNoise()
-    return RowNoise(draws[0], call.aggregate.weights[0])
+    match call.noise.draws:
+        case (Draw(terms=1) as draw,) if call.law is None and isinstance(call.aggregate, Count | Sum):
+            return RowNoise(draw, call.aggregate.weights[0])
+    return RowNoise()
 
 
 def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:

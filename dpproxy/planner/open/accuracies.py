@@ -1,9 +1,10 @@
 """How far what is written over released rows may be off, where that is proved.
 
 Two laws are known. All rows of one release are within the half-width of their column together, so that sums of columns
-with constant weights, of a row or of rows that keys name, are within the sum of these. And the noises of different rows
-are independent draws: a total over up to n of them is within what the sum of n is, which is farther off than that of
-fewer (``udfs.mechanisms.averaged``). Neither is used where noise chose the rows, or where a join may repeat them.
+with constant weights, of a row or of rows that keys name, are within the sum of these. And where each row is one draw
+of a release, these are independent: a total over up to n of them is within what the sum of n is, which is farther off
+than that of fewer (``udfs.mechanisms.averaged``). Neither is used where noise chose the rows, or where a join may
+repeat them.
 """
 
 from collections.abc import Sequence
