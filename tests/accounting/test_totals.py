@@ -293,11 +293,10 @@ def test_nothing_is_known_after_a_commit_that_failed(
 
 
 def _begun(
-    database: LedgerDatabase, store: Store, begin: Callable[..., None], wrap: Callable[[object], object]
-) -> object:
+    database: LedgerDatabase, store: Store, begin: Callable[..., object], wrap: Callable[[object], object]
+) -> tuple[object, object]:
     connection = database._connect()
-    begin(store, connection)
-    return wrap(connection)
+    return wrap(connection), begin(store, connection)
 
 
 def test_a_fill_that_fails_is_not_remembered(several: tuple[Store, list[Process]]):

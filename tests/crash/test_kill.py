@@ -129,7 +129,8 @@ def test_a_signal_ends_it_cleanly_with_clients_at_work(tmp_path: Path, number: s
     status, told = end(proxy, number)
     for thread in threads:
         thread.join(30)
-    assert (status, told) == (0, "")
+    # A slow machine is told that a table is being prepared.
+    assert (status, [line for line in told.splitlines() if "prepar" not in line]) == (0, [])
     assert load.broken == []
     with Ledger.open(tmp_path / "state" / "main") as ledger:
         assert len(ledger.entries()) >= len(load.answered)
