@@ -140,7 +140,8 @@ class _Costs:
         elif kind is nodes.Values:
             costs = []
         else:
-            costs = [self.of(part, _inside(node, part, items) if items else ()) for part in parts]
+            inside = [_inside(node, part, items) if items else () for part in parts]
+            costs = list(map(self.of, parts, inside))  # two calls deep for each level of a tree, not three
         size, own = _SIZE.get(kind), _FIXED.get(kind)
         if size is not None:
             self._sizes[id(node)] = size(node, self._sizes, self._longest)
