@@ -296,7 +296,7 @@ def test_one_row_more_moves_the_distance_of_a_clique_by_one(
 
 @pytest.mark.statistical
 def test_the_choice_of_cliques_keeps_its_promise() -> None:
-    """One row far from what is expected, there and not: at epsilon 2 a bound above 2 is one time in 1,000."""
+    """One row far from what is expected, there and not: at epsilon 1 a bound above 1 is one time in 1,000."""
     rows = [(place, place, place) for place in range(4)]
     exact = [clique_tables(side) for side in (rows, rows[:-1])]
     model = {choice: np.zeros(table.shape) for choice, table in exact[0].items()}
@@ -306,9 +306,9 @@ def test_the_choice_of_cliques_keeps_its_promise() -> None:
         sides = []
         for tables in exact:
             scores = [distance for distance, _ in dp_marginals.distances(tables, model).values()]
-            found = [law.choose([*scores, 4]) for _ in range(4000)]
+            found = [law.choose([*scores, 5]) for _ in range(4000)]
             sides.append([[choice == len(scores)] for choice in found])
         return max(found.bound for found in audit(*sides))
 
-    assert bound(2) <= 2
-    assert bound(8) > 2  # the audit sees what there is to see
+    assert bound(1) <= 1
+    assert bound(8) > 1  # 1.8 to 2.3 of 3.9: the audit sees what there is to see
