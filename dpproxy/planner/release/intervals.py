@@ -230,7 +230,7 @@ class _Distances:
         return found if isinstance(found, float) and not any(calls_in(n, calls) for n in others) else None
 
     def _total(self, node: exp.Expr, added: exp.Expr) -> Distance | None:
-        """Of the sum or mean of a call over n groups, whose noises are independent.
+        """Of the sum or mean of a call over n groups that are one draw each: no two of them share any.
 
         None where released values decide which groups are added up, since these have chosen noise.
         """
@@ -241,7 +241,7 @@ class _Distances:
         if not sd or self._scope.filtered:
             return None
         [draw] = call.noise.draws
-        if not isinstance(draw, Draw):
+        if not isinstance(draw, Draw) or draw.terms != 1 or call.law is not None:
             return None
         reach = widest(draw, max(1, self._scope.groups), self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})

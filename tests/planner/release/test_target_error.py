@@ -132,12 +132,22 @@ def test_an_average_of_nobody_knows_how_many_is_refused(world: World):
         ("SELECT sum(x) FROM t", "5 %"),
         ("SELECT avg(x) FROM t", "5 % for groups of at least 500"),
         ("SELECT sum(x) / count(*) FROM t", "5"),
-        ("SELECT 3 AS three, sum(n) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s", "5"),
+        ("SELECT 3 AS three, sum(n * n) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s", "5"),
     ],
 )
 def test_an_error_that_is_not_known_beforehand_is_refused(world: World, sql: str, error: str):
     with pytest.raises(InvalidParameter, match="cannot be met"):
         plan(world, sql, error)
+
+
+def test_the_error_of_a_total_of_released_rows_is_met(world: World):
+    sql = "SELECT sum(n) AS total FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s"
+    found = plan(world, sql, "5")
+    assert found.loss.nano > plan(world, sql, "10").loss.nano
+    [accuracy] = [o.accuracy for o in found.outputs]
+    assert accuracy is not None
+    assert accuracy.half is not None
+    assert accuracy.half <= 5
 
 
 def test_of_ranks_a_share_is_met(world: World):
