@@ -34,7 +34,7 @@ def kinds(errors: Sequence[Sequence[float]]) -> tuple[list[int], list[list[float
 
 def with_laws(table: pa.Table, rows: Sequence[int]) -> pa.Table:
     """A relation without its values yet, with the law of each row where there are several."""
-    return table.append_column(LAW, pa.array(rows, pa.int32())) if any(rows) else table
+    return table.append_column(LAW, pa.array(rows, pa.int64())) if any(rows) else table
 
 
 def laws_of(table: pa.Table) -> list[int]:
