@@ -1,8 +1,8 @@
 """Facts of PostgreSQL 15 in the files of ``dpproxy/pgcatalog/facts``, from a running server.
 
 ``python -m tests.postgres_facts`` writes them anew, ``--check`` compares. What a file is about stands in the file: one
-row for each key (its first column), and the columns of its header. A row or a column is added by writing its key
-or its name with a type, and writing the files anew. The words of the grammar are all there.
+row for each key (its first column), and the columns of its header. A row is added by repeating another one under its
+key, a column by its name with a type, and writing the files anew. The words of the grammar are all there.
 """
 
 import sys
