@@ -379,6 +379,8 @@ class Engine:
 
     def _query(self, request: Request) -> Answer:
         caller, prepared = request.caller, request.prepared
+        # Before the plan is made: no answer of what was allowed before is held under a policy that came meanwhile.
+        state = self._plans.state(caller, request.settings)
         plan = self._plans.plan(request)
         # dp.intervals or the policy may have changed since the statement was prepared; and a statement that was not
         # prepared as charged is not padded, so it must not be charged now.
@@ -393,7 +395,7 @@ class Engine:
             return again if isinstance(again, Plan) else plan
 
         session, receipt = self._sessions.find(caller.session), self._receipt(request, plan)
-        key = self._known_key(request) if may_be_kept(plan) else None
+        key = self._known.key(request, state) if may_be_kept(plan) else None
         if (known := self._known.get(key)) is not None:
             session.last_cost = 0
             return known
@@ -404,9 +406,6 @@ class Engine:
         answer = receipt.answer(rows, cost, session, execution.notices)
         self._known.put(key, answer)
         return answer
-
-    def _known_key(self, request: Request) -> object:
-        return self._known.key(request, self._plans.state(request.caller, request.settings))
 
     def _public(self, request: Request, plan: PublicPlan) -> Answer:
         caller, prepared = request.caller, request.prepared
@@ -422,9 +421,9 @@ class Engine:
         if not prepared.charged:
             return self._free_at_hand(request)
         is_near = self._plans.is_current and self._ledger.is_near
-        key = (
-            self._known_key(request) if isinstance(prepared.statement, SelectStatement) and is_near else None
-        )
+        if not isinstance(prepared.statement, SelectStatement) or not is_near:
+            return None
+        key = self._known.key(request, self._plans.state(caller, request.settings))
         if key is None:
             return None
         answer = self._known.get(key) or self._replayed(request)

@@ -8,15 +8,18 @@ import pytest
 from dpproxy.accounting import book
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.algebra.plan import Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.engine import Engine
+from dpproxy.engine.plans import Plans
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY, ask
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 from tests.proxies import started, write_home
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
+ROOT = Caller("root", frozenset({"admin"}), "session of root")
 COUNT = "SELECT count(*) FROM t WHERE x > 50"
 
 
@@ -102,3 +105,21 @@ def test_what_is_charged_is_not_held(engines: tuple[Engine, Engine], monkeypatch
     assert ask(engines[0], COUNT, ANN).nano > 0
     assert [ask(engines[0], COUNT, ANN).nano for _ in range(3)] == [0, 0, 0]
     assert len(runs) == 2
+
+
+def test_data_that_are_new_while_a_statement_is_planned_have_an_answer_of_their_own(
+    engines: tuple[Engine, Engine], monkeypatch: pytest.MonkeyPatch
+):
+    engine, _ = engines
+    ask(engine, COUNT, ANN)
+    plan = Plans.plan
+
+    def followed(self: Plans, request: Request, losses: object = None) -> object:
+        found = plan(self, request, losses)  # type: ignore[arg-type]
+        monkeypatch.setattr(Plans, "plan", plan)
+        ask(engine, "ADVANCE PRIVACY DATA VERSION", ROOT)
+        return found
+
+    monkeypatch.setattr(Plans, "plan", followed)
+    assert ask(engine, COUNT, ANN).nano == 0
+    assert ask(engine, COUNT, ANN).nano > 0
