@@ -75,7 +75,7 @@ def shortest_radii(widths: Sequence[int], q: float, confidence: float) -> tuple[
 
 def half_widths(widths: Sequence[int], radii: Sequence[int], q: float, confidence: float) -> list[int]:
     """Return for each component about the least h that its noise is within with the confidence."""
-    levels = np.arange(ceil((_FAR + 4 * len(widths)) / -log(q)) + 4 * len(widths))
+    levels = np.arange(ceil((_FAR + 4 * len(widths)) / -log(q)) + 4 * len(widths), dtype=np.float64)
     halves = [radius + 0.5 + levels * width for radius, width in zip(radii, widths, strict=True)]
     logs = levels * log(q) + sum(np.log(half) for half in halves)
     weights = np.exp(logs - logs.max())
