@@ -54,7 +54,7 @@ def backwards(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
 def joined(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """CONCAT_WS: what is NULL is left out, and its separator."""
     separator, *values = [written_bare(settle(a, TEXT, scope, node), scope) for a in arguments]
-    if any(v.type.oid not in TEXTS for v in (separator, *values)):
+    if not values or any(v.type.oid not in TEXTS for v in (separator, *values)):
         raise UndefinedFunction("concat_ws does not take values of these types", position=position(node))
     if separator.is_null:
         return null(TEXT)

@@ -20,6 +20,8 @@ from dpproxy.values.pgtypes import TEXT, TEXTS
 
 LONGEST = 100
 MOST_STATES = 500
+MOST_GROUPS = 9
+"""The engine numbers no more."""
 _ATOM = r"(?:[^\\\[\](){}*+?|^$.]|\\[-.^$*+?(){}\[\]|/\\]|\\[ds]|\.|\[\^?[A-Za-z0-9_ .,:;@/-]+\])"
 _REPEATED = r"(?:[*+?]|\{\d{1,2}(?:,\d{0,2})?\})?"
 _ALIKE = re.compile(rf"(?:{_ATOM}{_REPEATED}|\^|\$|\((?:\?:)?|\||\){_REPEATED})*", re.ASCII).fullmatch
@@ -52,7 +54,7 @@ def replaced(node: exp.RegexpReplace, arguments: list[Typed], scope: Scope) -> T
     text = str(pattern.constant)
     groups = re.compile(text).groups
     used = _ESCAPED(new.constant) if isinstance(new.constant, str) else [""]
-    is_plain = all(after.isdecimal() and 1 <= int(after) <= groups for after in used)
+    is_plain = all(after.isascii() and after.isdecimal() and 1 <= int(after) <= groups for after in used)
     if not is_plain or not _takes_the_same(text) or not set(given) <= {"g", "i"}:
         raise Unsupported(
             "regexp_replace takes a pattern without | and repeated groups, a constant text, in which \\1 is the first "
@@ -90,6 +92,12 @@ def part(node: exp.RegexpExtract | exp.RegexpSubstr, arguments: list[Typed], sco
     group = 0 if number is None else int(number.name)
     if group > max(groups, 1):
         return null(TEXT)
+    if group > MOST_GROUPS:
+        raise Unsupported(
+            f"of a match the first {MOST_GROUPS} groups are taken",
+            hint="Write (?: ) for groups that are not taken.",
+            position=position(node),
+        )
     options = nodes.Text(f"{given}s")
     found = duck.call("regexp_extract", value.sql, pattern.sql, duck.integer(min(group, groups)), options)
     sql = duck.case([(duck.call("regexp_matches", value.sql, pattern.sql, options), found)], None)
@@ -120,7 +128,7 @@ def states(pattern: str) -> int:
             case "(":
                 found.append(0)
             case ")" if len(found) > 1:
-                last = found.pop()
+                last = max(found.pop(), 1)  # the engine multiplies what groups repeat, empty ones too
                 found[-1] += last
             case "{" if token[1]:
                 times = max(int(token[2] or token[1]), int(token[1]) + 1, 1)

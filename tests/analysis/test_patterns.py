@@ -72,9 +72,24 @@ def test_they_are_computed_of_rows(text: str, answers: set[object]):
     assert value.longest is None or all(len(str(v)) <= value.longest for v in found - {None})
 
 
-def test_what_a_pattern_repeats_counts_as_often():
+@pytest.mark.parametrize("pattern", ["((a{9}){9}){9}", "((){99}){99}", "((^|$){31}){31}"])
+def test_what_a_pattern_repeats_counts_as_often(pattern: str):
+    """The engine fails on a group, an empty one too, that is repeated more than 1,000 times."""
     with pytest.raises(TooComplex, match="500"):
-        compiled("name ~ '((a{9}){9}){9}'")
+        compiled(f"name ~ '{pattern}'")
+
+
+def test_groups_that_the_engine_does_not_number_are_not_taken():
+    pattern = "(" * 10 + "a" + ")" * 10
+    with connect() as connection:
+        assert "a" in values_of(connection, compiled(f"(regexp_match(name, '{pattern}'))[9]").sql)
+    with pytest.raises(Unsupported, match="the first 9 groups"):
+        compiled(f"(regexp_match(name, '{pattern}'))[10]")
+
+
+def test_nothing_is_put_together_without_values():
+    with pytest.raises(UndefinedFunction, match="concat_ws"):
+        compiled("concat_ws(name)")
 
 
 @pytest.mark.parametrize(

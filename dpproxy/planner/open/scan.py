@@ -15,7 +15,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import PresenceField, Public, no_keys
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.values.errors import TooComplex
-from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
+from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column
 
 MOST_WRITTEN = 2_000
 """Rows of a public subquery that are written into the statement."""
@@ -44,7 +44,7 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
         else Public(
             c.name,
             Column(n, c.typed.type),
-            _shape(c.typed),
+            _shape(planning, source, f"c{i}", c.typed),
             _keys(planning, source, f"c{i}", c),
         )
         for i, (c, n) in enumerate(zip(relation.columns, names, strict=True))
@@ -117,8 +117,18 @@ def _constant(value: object, kind: str) -> nodes.Expr:
             raise AssertionError("a value of no type that is answered")
 
 
-def _shape(typed: Typed) -> Callable[[str], Typed]:
-    return lambda name: replace(typed, sql=duck.column(name), is_constant=False, presence=None)
+def _shape(planning: Planning, source: nodes.Item, column: str, typed: Typed) -> Callable[[str], Typed]:
+    """The value that is held under a name; the length of its longest text is a fact."""
+
+    def shape(name: str) -> Typed:
+        longest = typed.longest
+        if longest is None and typed.type.oid in TEXTS:
+            length = duck.call("max", duck.call("length", duck.column(column)))
+            [[found]] = planning.context.facts(nodes.Select((length,), source))
+            longest = found if isinstance(found, int) else 0
+        return replace(typed, sql=duck.column(name), longest=longest, is_constant=False, presence=None)
+
+    return shape
 
 
 def _keys(
