@@ -121,7 +121,7 @@ def _linear(numbers: tuple[Number, ...], confidence: Fraction) -> Linear | None:
     if drawn is None:
         return None
     allowed, kinds = float(1 - confidence), {type(d.mechanism) for d in drawn}
-    if kinds <= {Staircase}:
+    if all(issubclass(kind, Staircase) for kind in kinds):
         found = _staircases(drawn, len(means), allowed)
     else:
         least = _least(_exponential if kinds == {Laplace} else _normal, allowed)

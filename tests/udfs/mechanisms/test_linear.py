@@ -12,12 +12,13 @@ from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
 from udfs.mechanisms.linear import Linear, Number
-from udfs.mechanisms.staircase import Staircase
+from udfs.mechanisms.staircase import Shortest, Staircase
 
 CONFIDENCE = Fraction(19, 20)
 SMALL: tuple[Staircase | Laplace, ...] = (
     Staircase.best((1, 2), 4 * 10**9),
     Staircase((2, 1), 3 * 10**9, (1, 0)),
+    Shortest.best((2, 3), 3 * 10**9),
     Laplace((1, 2), 5 * 10**9, 2),
 )
 LARGE = (Staircase.best((100, 1), 10**8), Laplace.best((1, 30), 10**9), Gaussian.best((1, 30), 10**8))
