@@ -33,6 +33,7 @@ WHOLE = (
     "install/",
     "pgcatalog/test_against_postgres.py",
     "pgcatalog/test_expressions.py",
+    "planner/test_with_and_without_from.py",
     "state/test_backups.py",
     "tpch/",
     "web/test_browser.py",

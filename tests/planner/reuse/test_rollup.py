@@ -17,7 +17,9 @@ from dpproxy.planner.reuse.rollup import Derivation, derivation
 from tests.golden.world import Row, Tables, World, build, plan_of
 from tests.planner.wordings import CONDITIONS, HEADER, KEYS, MEASURES
 
-CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(
+    deadline=None, max_examples=settings.default.max_examples // 2, suppress_health_check=list(HealthCheck)
+)  # of four statements each
 
 
 @pytest.fixture(scope="module")
