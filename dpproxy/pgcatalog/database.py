@@ -46,6 +46,11 @@ TIME_LIMIT = 5.0
 POLL = 0.05
 """Seconds between two checks for a cancel."""
 
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,
+    "memory_limit": "256MB",
+    "temp_directory": "",  # nothing is written into the folder that the proxy was started in
+}
 _LOCK = (
     "SET enable_external_access = false",
     "SET autoinstall_known_extensions = false",
@@ -72,7 +77,7 @@ class CatalogueDatabase:
         """Set after an error that makes this DuckDB unusable."""
         self._filling = threading.Lock()
         self._filled: set[tuple[str, str]] = set()
-        self._root = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+        self._root = duckdb.connect(":memory:", config=_CONFIG)
         for schema in SCHEMAS.values():
             self._root.execute(f"CREATE SCHEMA {schema}")
         for key in {key for keys in macros.READS.values() for key in keys}:

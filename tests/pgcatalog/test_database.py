@@ -37,6 +37,10 @@ def test_the_engine_itself_is_locked(held: CatalogueDatabase, sql: str):
         held._root.execute(sql)
 
 
+def test_nothing_is_written_to_a_disk(held: CatalogueDatabase):
+    assert held._root.execute("SELECT current_setting('temp_directory')").fetchall() == [("",)]
+
+
 def test_a_statement_that_takes_too_long(
     ask: Callable[..., list[tuple[object, ...]]], monkeypatch: pytest.MonkeyPatch
 ):
