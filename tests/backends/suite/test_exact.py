@@ -77,6 +77,8 @@ REFUSED = {
 }
 """All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit, SQLite
 has no moments with a time zone, and no server's window functions are printed over people's rows."""
+MOSTLY_REFUSED = {"row_texts", "scalar_subquery"}
+"""By servers: patterns, and subqueries that follow a row."""
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e.small is not None], ids=lambda e: e.name)
@@ -99,4 +101,5 @@ def test_a_golden_statement_gives_the_same_numbers_or_is_refused_first(
                 wanted = expected(file, part)
                 assert wanted is None or found == wanted, part.exact
     if path.stem not in REFUSED.get(engine.name, ()):
-        assert refused <= len(records) / 3, f"{refused} parts are refused"
+        share = 2 / 3 if path.stem in MOSTLY_REFUSED else 1 / 3
+        assert refused <= len(records) * share, f"{refused} parts are refused"
