@@ -1,7 +1,7 @@
 """What one row can cost the engine at its worst: read off the finished exact stage, whatever the row holds.
 
 The times are bounds, not means: at least three times what DuckDB 2.0 took of a processor for the value that takes
-longest (texts of two bytes a character, numbers of 128 bits).
+longest (texts of four bytes a character, numbers of 128 bits).
 """
 
 from collections import defaultdict
@@ -19,20 +19,28 @@ OPERATION = 50
 """Nanoseconds of one operation on one row, beside others; 3 to 20 were measured for most."""
 CALL = 1_000
 """Of one operation on a row that stands alone: the engine computes on batches; 340 were measured."""
-CHARACTER = 5
-"""Of one character that is copied or counted; 0.3 to 2 were measured."""
+CHARACTER = 8
+"""Of one character that is copied or counted; 0.3 to 2.4 were measured."""
+_FILLED = 30
+"""Of one character that a text is filled up with; 4 to 9 were measured."""
+_REVERSED = 45
+"""Of one character of a text that is turned round; 0.6 to 15 were measured, most where it is not ASCII."""
 _MAPPED = 250
 """Of one character put into upper or lower case; 12 to 21 were measured of a processor, 118 beside other work."""
 _REPLACED = 100
 _TRIMMED = 40
 _TRANSLATED = 40
-"""Of one character that is looked up, or listed to be; 9 to 10 were measured."""
-_SPLIT = 30
-"""Of one character of a text that is cut into parts; 4 to 8 were measured."""
-_SEARCHED = 10
-"""Of one character that a pattern or a part of few characters is looked for at; 0.5 to 3 were measured."""
+"""Of one character that is looked up, or listed to be; 6 to 10 were measured."""
+_SPLIT = 50
+"""Of one character of a text that is cut into parts; 4 to 17 were measured."""
+_SEARCHED = 20
+"""Of one character that a pattern or a part of few characters is looked for at; 0.5 to 8 were measured."""
 _FURTHER = 3
 """And for each character of what is compared there: of a part, a set to be trimmed, a pattern between two wildcards."""
+_ANY = 60
+"""Of one character that a pattern with an underscore is looked for at: tried at each byte; 10 to 17 were measured."""
+_FURTHER_ANY = 45
+"""And for each further character between two percent signs there; 4 to 14 were measured."""
 
 _MATCHED = 200
 """Of one character that a regular expression is matched at; 2 to 55 were measured."""
@@ -213,9 +221,6 @@ def _substring(node: nodes.Call, sizes: Mapping[int, int]) -> int:
     return _first(node, sizes) if len(node.arguments) == 3 else sizes[id(node.arguments[0])]
 
 
-_LENGTHENING = frozenset(("lpad", "rpad", "repeat", "concat_ws", "regexp_replace"))
-
-
 def _number(node: Node) -> int:
     """A constant; that of no text that may be put together where it is none."""
     return int(node.text) if isinstance(node, nodes.Number) and node.text.isdigit() else LONGEST_TEXT
@@ -307,10 +312,11 @@ _SIZE: dict[type[Node], Callable[[Any, Mapping[int, int], Mapping[str, int]], in
 """The most characters of a value, from those of its parts and of columns; 0 for what is no text."""
 
 
-def _run(pattern: Node) -> int:
-    """Characters beyond the second between two wildcards, at most: so many are compared at each place in vain."""
-    written = pattern.value if isinstance(pattern, nodes.Text) else "x" * _PATTERN
-    return max(0, max(len(run) for run in written.split("%")) - 2)
+def _looked_for(pattern: Node) -> int:
+    """Nanoseconds at each character: what is longest between two percent signs is compared there in vain."""
+    written = pattern.value if isinstance(pattern, nodes.Text) else "_" * _PATTERN
+    further = max(0, max(map(len, written.split("%"))) - 2)
+    return _ANY + _FURTHER_ANY * further if "_" in written else _SEARCHED + _FURTHER * further
 
 
 def _characters(node: Node, parts: Sequence[Node], sizes: Mapping[int, int]) -> int:
@@ -331,10 +337,10 @@ def _characters(node: Node, parts: Sequence[Node], sizes: Mapping[int, int]) -> 
 def _between(node: nodes.Binary, parts: Sequence[Node], sizes: Mapping[int, int]) -> int:
     if node.operator in nodes.COMPARISONS:
         return _largest(_read(parts), sizes)
-    each = {"LIKE": _SEARCHED, "ILIKE": 2 * _MAPPED}.get(node.operator.removeprefix("NOT "))
-    if each is None:
+    mapped = {"LIKE": 0, "ILIKE": 2 * _MAPPED}.get(node.operator.removeprefix("NOT "))
+    if mapped is None:
         return CHARACTER * sum(_sizes(parts, sizes))
-    return (each + _FURTHER * _run(node.right)) * sizes[id(node.left)]
+    return (mapped + _looked_for(node.right)) * sizes[id(node.left)]
 
 
 def _read(parts: Sequence[Node]) -> list[Node]:
@@ -342,24 +348,27 @@ def _read(parts: Sequence[Node]) -> list[Node]:
     return [part for part in parts if not isinstance(part, nodes.Text | nodes.Hole)]
 
 
+_EACH = {"lower": _MAPPED, "upper": _MAPPED, "translate": _TRANSLATED, "reverse": _REVERSED}
+_MADE = {
+    "lpad": _FILLED, "rpad": _FILLED, "repeat": CHARACTER, "concat_ws": CHARACTER, "regexp_replace": CHARACTER,
+}  # fmt: skip
+"""Of one character of what is longer than what is given."""
+
+
 def _called(node: nodes.Call, sizes: Mapping[int, int]) -> int:
     given = _sizes(node.arguments, sizes)
     match node.name, given:
-        case "lower" | "upper", [text]:
-            return _MAPPED * text
         case "trim" | "ltrim" | "rtrim", [text, *rest]:
             return (_TRIMMED + _FURTHER * max([1, *rest])) * text
         case "strpos" | "starts_with", [text, part]:
             return (_SEARCHED + _FURTHER * part) * text
-        case "translate", _:
-            return _TRANSLATED * sum(given)
         case "split_part", [text, part, *_]:
             return (_SPLIT + _FURTHER * part) * text
         case "replace", [text, part, _]:
             return (_REPLACED + _FURTHER * part) * text + CHARACTER * _replaced(node, sizes)
         case name, _:
-            made = _called_size(node, sizes, {}) if name in _LENGTHENING else 0
-            return CHARACTER * (sum(given) + made) + _matched(node, given)
+            made = _MADE[name] * _called_size(node, sizes, {}) if name in _MADE else 0
+            return _EACH.get(name, CHARACTER) * sum(given) + made + _matched(node, given)
 
 
 def _matched(node: nodes.Call, given: Sequence[int]) -> int:
