@@ -89,12 +89,17 @@ class LoadMark:
         """Have the data read anew where the mark has moved, and the version advance, once among all proxies.
 
         ``renew`` calls what it is given after the last statement over the old data and before the first over the new.
+        Where it raises before, the data is still the old, and the next look tries again.
         """
         found = self._read()
         if found is None or found == self._done:
             return False
-        self._done = found
-        renew(lambda: self._act(found, advance))
+
+        def between() -> None:
+            self._act(found, advance)
+            self._done = found
+
+        renew(between)
         return True
 
     def watch(
@@ -111,7 +116,7 @@ class LoadMark:
                 try:
                     if self.look(renew, advance):
                         progress("the data was loaded anew: its version has advanced")
-                except (StartupError, Refusal) as error:
+                except (StartupError, Refusal, OSError) as error:
                     progress(f"the mark of a load has moved: {error}")
 
         thread = threading.Thread(target=looking, name="load mark", daemon=True)

@@ -76,6 +76,49 @@ def test_the_first_mark_counts_nothing_and_each_other_one_once(mark: Path):
     assert all("day" not in file.read_text() for file in (mark.parent / "state").iterdir())
 
 
+def test_what_could_not_be_read_anew_is_tried_again_at_the_next_look(mark: Path):
+    """Before the version advances the old data is served; after it, the next look has nothing to do."""
+    mark.write_text("monday")
+    advanced: list[int] = []
+    found = LoadMark(in_file(mark), mark.parent / "state", bytes(32))
+    found.begin(lambda: advanced.append(1))
+
+    def early(_: Callable[[], None]) -> None:
+        raise StartupError("in use")
+
+    def late(between: Callable[[], None]) -> None:
+        between()
+        raise StartupError("other columns")
+
+    mark.write_text("tuesday")
+    for renew, after in ((early, 0), (early, 0), (late, 1)):
+        with pytest.raises(StartupError):
+            found.look(renew, lambda: advanced.append(1))
+        assert len(advanced) == after
+    assert not found.look(early, lambda: advanced.append(1))
+
+
+def test_a_file_that_is_away_for_a_while_is_read_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with loading(tmp_path, monkeypatch) as (engine, _, told):
+        assert count(engine) == 1000
+        data, away = tmp_path / "data.duckdb", tmp_path / "away"
+        shutil.copy(data, away)
+        with duckdb.connect(away) as connection:
+            connection.execute("DELETE FROM t WHERE id >= 400")
+        data.unlink()
+        (tmp_path / "loaded").write_text("tuesday")
+        until = time.monotonic() + 10
+        while not any("expected" in line for line in told):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert (engine.policy.data_version, count(engine)) == (1, 1000)
+        away.replace(data)
+        advanced_to(engine, 2)
+        assert count(engine) == 400
+
+
 def count(engine: Engine) -> int:
     rows = list(engine.answer(ANN, "SELECT count(*) FROM t").rows)
     return int(str(rows[0][0]))
