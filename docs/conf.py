@@ -74,6 +74,7 @@ FOLDERS = {
         "../dpproxy/accounting/*",
         "../dpproxy/anonymize/*",
         "../dpproxy/planner/*",
+        "../dpproxy/planner/reuse/*",
     ),
 }
 """Pages about all pages of a folder."""
