@@ -455,8 +455,8 @@ def _between(sign: str, parts: Sequence[Value], found: Value) -> Reach:
     [limit], [low, high] = known, bounds(others[0])
     reach = others[0].reach
     if sign == ">":
-        return Reach(max(low, limit), max(high, limit), top=reach.top, bottom=False)
-    return Reach(min(low, limit), min(high, limit), top=False, bottom=reach.bottom)
+        return Reach(limit, max(high, limit), top=reach.top, bottom=False)
+    return Reach(min(low, limit), limit, top=False, bottom=reach.bottom)
 
 
 # --- aggregates -----------------------------------------------------------------------------------

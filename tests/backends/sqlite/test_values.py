@@ -68,3 +68,10 @@ def test_comparisons_of_numbers_of_different_scales():
                 sign,
                 second,
             )
+
+
+@pytest.mark.parametrize(("sign", "limit", "low", "high"), [(">", "0e0", 0.0, 1.0), ("<", "2e0", 0.1, 2.0)])
+def test_a_limit_is_what_it_bounds_where_that_is_null(sign: str, limit: str, low: float, high: float):
+    bounded = Value("x", ValueKind.DOUBLE, Reach(0.1, 1.0, top=False, bottom=False))
+    found = values.extreme(sign)(nodes.Null(), [bounded, number(limit)])
+    assert (found.reach.low, found.reach.high) == (low, high)
