@@ -24,6 +24,15 @@ def serve(arguments: Arguments) -> int:
     elif config.host not in LOCAL:
         tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
     gc.disable()  # all that a start makes stays: looking it through for garbage takes a fifth of it
+    try:
+        _serve(config)
+    finally:
+        gc.enable()
+    return 0
+
+
+def _serve(config: Config) -> None:
+    """Start and serve; garbage is looked for from then on."""
     from dpproxy.engine.databases import open_databases  # noqa: PLC0415 - slow to import
     from dpproxy.server.listener import Server  # noqa: PLC0415 - too
 
@@ -43,7 +52,6 @@ def serve(arguments: Arguments) -> int:
             show(port)
 
         server.run(listening)
-    return 0
 
 
 def options(config: Config) -> Options:
