@@ -28,7 +28,6 @@ from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.select_list import SelectItem, items
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
-from udfs.mechanisms.averaged import Draw
 
 UNKNOWN_ERROR = "no interval is proved for it"
 """Said of a column of released values that no rule of ``intervals`` is for."""
@@ -227,13 +226,8 @@ def _passed_on(accuracy: Accuracy | None, call: AggregateCall | None, *, chosen:
 
 
 def _row_noise(call: AggregateCall | None) -> RowNoise | None:
-    """Of a call; with its draw, where it is a count or sum that is one draw in each row, which no other row has."""
-    if call is None:
-        return None
-    match call.noise.draws:
-        case (Draw(terms=1) as draw,) if call.law is None and isinstance(call.aggregate, Count | Sum):
-            return RowNoise(draw, call.aggregate.weights[0])
-    return RowNoise()
+    """Of a call; with its draw, where each row is one."""
+    return None if call is None else RowNoise(*(call.draw or ()))
 
 
 def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:

@@ -14,11 +14,9 @@ from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import Average
-from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.prior import Refined
-from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
@@ -26,7 +24,7 @@ from dpproxy.analysis.typed import as_double
 from dpproxy.planner.release.linear_forms import Block, block
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
-from udfs.mechanisms.averaged import Draw, widest
+from udfs.mechanisms.averaged import widest
 
 Distance = float | nodes.Expr
 """The same for all rows, or a DOUBLE of each row: NULL where none is proved."""
@@ -235,15 +233,12 @@ class _Distances:
         None where released values decide which groups are added up, since these have chosen noise.
         """
         call = self._scope.calls.get(added)
-        if call is None or not isinstance(call.aggregate, Count | Sum) or len(call.noise.draws) != 1:
+        if call is None or call.draw is None:
             return None
         sd = call.aggregate.error(call.noise, self._confidence).noise_sd
         if not sd or self._scope.filtered:
             return None
-        [draw] = call.noise.draws
-        if not isinstance(draw, Draw) or draw.terms != 1 or call.law is not None:
-            return None
-        reach = widest(draw, max(1, self._scope.groups), self._confidence)
+        reach = widest(call.draw[0], max(1, self._scope.groups), self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
         many = as_double(compile_expression(counted, self._scope.scope()))
         total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))

@@ -6,7 +6,9 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.model import Aggregate, Noise
+from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -23,6 +25,7 @@ from dpproxy.planner.rows.sources import Env
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
+from udfs.mechanisms.averaged import Draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,14 @@ class AggregateCall:
     noise: Noise
     law: nodes.Expr | None = None
     """Which law of the noise a row has, where there are several."""
+
+    @property
+    def draw(self) -> tuple[Draw, float] | None:
+        """The draw of a count or sum that is one in each row, which no other row has, and the worth of its step."""
+        match self.noise.draws:
+            case (Draw(terms=1) as draw,) if self.law is None and isinstance(self.aggregate, Count | Sum):
+                return draw, self.aggregate.weights[0]
+        return None
 
     def by_law(self, made: Callable[[Noise], nodes.Expr]) -> nodes.Expr:
         """What is made of the noise of each row."""
