@@ -2,7 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Request
@@ -60,3 +63,18 @@ def rewrite_of(refusal: Refusal) -> str | None:
     """The first query in a hint that has no place to fill."""
     found = _STATEMENT.findall(refusal.hint or "")
     return next((sql for sql in found if "..." not in sql and not re.search(r"<\w+>", sql)), None)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - values of every type
+    """Numbers as floats, days as timestamps: how either side types them does not matter here."""
+    match value:
+        case bool() | None | datetime():
+            return value
+        case int() | float() | Decimal():
+            return float(value)
+        case date():
+            return datetime.combine(value, time())
+        case list() | tuple():
+            return tuple(map(plain, value))
+        case _:
+            return value

@@ -3,16 +3,13 @@
 At epsilon 1,000,000 the noise of a sum of lines stays within 5e-5 of one line's most, but for a chance below 1e-13.
 """
 
-from datetime import date, datetime, time
-from decimal import Decimal
-
 import duckdb
 import pytest
 
 from dpproxy.engine.engine import Engine
 from tests.bench.results import read
 from tests.tpch.page import NAME, table, title
-from tests.tpch.questions import QUERIES, Outcome, ask, rewrite_of
+from tests.tpch.questions import QUERIES, Outcome, ask, plain, rewrite_of
 
 KEYS = {"q01": 2, "q04": 1, "q05": 1, "q07": 3, "q08": 1, "q09": 2, "q12": 1, "q13": 1, "q21": 1, "q22": 1}
 """How many columns of an answer are group keys: groups that nobody is in are shown too."""
@@ -34,19 +31,6 @@ def test_a_query_is_answered_or_its_hint_is(outcomes: dict[str, Outcome], name: 
     assert outcome.refusal.position is not None
     assert outcome.rewritten is not None, f"{outcome.refusal.message}: {outcome.refusal.hint}"
     assert outcome.rewritten.answer is not None, outcome.rewritten.refusal
-
-
-def plain(value: object) -> object:
-    """Numbers as floats, days as timestamps: how either side types them does not matter here."""
-    match value:
-        case bool() | None | datetime():
-            return value
-        case int() | float() | Decimal():
-            return float(value)
-        case date():
-            return datetime.combine(value, time())
-        case _:
-            return value
 
 
 def is_near(ours: object, theirs: object) -> bool:

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime, time
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from dpproxy.values.errors import Refusal
 from tests.bench.results import Result
 from tests.postgres import Server
 from tests.proxies import started, write_home
-from tests.tpch.questions import ask
+from tests.tpch.questions import ask, plain
 from tests.workloads.data import ROWS, Row
 
 HERE = Path(__file__).parent
@@ -95,21 +93,6 @@ def _outcome(engine: Engine, real: psycopg.Connection, title: str, sql: str) -> 
     ours = [tuple(map(plain, row)) for row in found.answer.rows]
     off = RANKED.get(title, NEAR)
     return Outcome(tuple(row for row in right if not any(is_near(row, other, off) for other in ours)))
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - values of every type
-    """Numbers as floats, days as timestamps: how either side types them does not matter here."""
-    match value:
-        case bool() | None | datetime():
-            return value
-        case int() | float() | Decimal():
-            return float(value)
-        case date():
-            return datetime.combine(value, time())
-        case list() | tuple():
-            return tuple(map(plain, value))
-        case _:
-            return value
 
 
 def is_near(one: Any, other: Any, off: float) -> bool:  # noqa: ANN401 - values of every type
