@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from sqlglot import exp
 
+from dpproxy.algebra.nodes import Select, Table
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
@@ -18,7 +19,6 @@ from dpproxy.policy.model import Between, Domain, Members
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOAT8, INT4, INT8, NUMERIC, TEXT, Column
 from tests.analysis.rows import node_of, value_of
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
-from tests.reading import read
 
 pytestmark = pytest.mark.external
 
@@ -93,11 +93,12 @@ EXPRESSIONS = [
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_values_and_types(both: tuple[psycopg.Connection, duckdb.DuckDBPyConnection], text: str):
     server, engine = both
-    query = f"SELECT {text}, pg_typeof({text})::text FROM t ORDER BY i"
-    wanted = server.execute(query.encode()).fetchall()
+    asked = f"SELECT {text}, pg_typeof({text})::text FROM t ORDER BY i"
+    wanted = server.execute(asked.encode()).fetchall()
     typed = compiled(text)
-    sql = f"SELECT {duck.text(typed.sql)} FROM t"
-    check_total(read(sql))
+    query = Select((typed.sql,), Table("t"))
+    check_total(query)
+    sql = duck.text(query)
     found = [plain(value_of(v, typed)) for (v,) in engine.execute(f"{sql} ORDER BY i").fetchall()]
     assert found == [plain(v) for v, _ in wanted]
     assert {typed.type.shown} == {kind for _, kind in wanted}

@@ -33,7 +33,7 @@ class Twin:
                 ask = step if isinstance(step, Ask) else Ask(step)
                 found[side] += observe(connection, ask)
         for left, right in zip(found[LEFT], found[RIGHT], strict=False):
-            assert left == right
+            assert left == right, f"{LEFT} her: {left}, {RIGHT} her: {right}"
         assert len(found[LEFT]) == len(found[RIGHT])
         return found[LEFT]
 

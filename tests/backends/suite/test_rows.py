@@ -8,15 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpproxy.algebra.nodes import Query, Select, Table
 from dpproxy.analysis import duck
 from dpproxy.analysis.totality import check_total
 from dpproxy.backends.source import Source
 from dpproxy.values.errors import Refusal, Unsupported
 from tests.analysis.grammar import drawn
 from tests.analysis.rows import compiled, connect
-from tests.backends.statements import check
 from tests.backends.suite.engines import ENGINES, Engine, serving
-from tests.reading import read
 
 Reference = duckdb.DuckDBPyConnection
 KINDS, FLOATS = "inmtdsb", "f"
@@ -42,29 +41,29 @@ def both(
         yield source, reference
 
 
-def statement(text: str) -> str | None:
+def statement(text: str) -> Query | None:
     """An expression on every row; None where the compiler refuses it."""
     try:
-        sql = duck.text(compiled(text).sql)
+        value = compiled(text).sql
     except Refusal:
         return None
-    sql = f"SELECT {sql} AS v, i AS o FROM t"
-    check_total(read(sql))
-    return sql
+    query = Select((duck.named(value, "v"), duck.named(duck.column("i"), "o")), Table("t"))
+    check_total(query)
+    return query
 
 
-def is_answered(source: Source, sql: str) -> bool:
+def is_answered(source: Source, query: Query) -> bool:
     """Whether the engine is known to compute it alike, which is said before anything runs."""
     try:
-        check(source, sql)
+        source.check(query, ())
     except Unsupported:
         return False
     return True
 
 
-def values(source: Source, sql: str) -> list[object]:
+def values(source: Source, query: Query) -> list[object]:
     """By row."""
-    table = source.run(read(sql), {}, "rows").value.sort_by("o")
+    table = source.run(query, {}, "rows").value.sort_by("o")
     return [plain(v) for v in table.column("v").to_pylist()]
 
 
@@ -80,11 +79,12 @@ def plain(value: object) -> object:
 
 def compare(both: tuple[Source, Reference], text: str) -> bool:
     """Whether it was answered, and then alike."""
-    sql = statement(text)
-    if sql is None or not is_answered(both[0], sql):
+    query = statement(text)
+    if query is None or not is_answered(both[0], query):
         return False
+    sql = duck.text(query)
     wanted = [plain(v) for (v, _) in both[1].execute(f"{sql} ORDER BY i").fetchall()]
-    found = values(both[0], sql)
+    found = values(both[0], query)
     assert all(same(*pair) for pair in zip(found, wanted, strict=True)), (sql, found, wanted)
     return True
 
@@ -123,9 +123,8 @@ def test_most_expressions_are_answered(engine: Engine, both: tuple[Source, Refer
     asked: list[bool] = []
 
     def check(text: str) -> None:
-        sql = statement(text)
-
-        asked.append(sql is not None and is_answered(both[0], sql))
+        query = statement(text)
+        asked.append(query is not None and is_answered(both[0], query))
 
     over(kinds, ASKED, check)
     least = engine.share if kinds == KINDS else engine.floats
