@@ -7,8 +7,9 @@ Proof: ``ranges.md``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from heapq import heappop, heappush
 
 from dpproxy.planner.reuse.known import Unknown, constants
@@ -19,87 +20,112 @@ MOST_STEPS = 32
 Conditions = Sequence[Term]
 Step = tuple[int, int]
 """The number of a release, and 1 or -1: added or taken away."""
+COMPARED = frozenset({int, date, datetime})
+"""The types of constants that are put in order; of one question and what answers it one alone."""
+START, LEAST, BEFORE, AFTER, END = range(5)
+Border = tuple[int, object]
+"""START is before NULL, LEAST behind it, BEFORE and AFTER are beside a constant, END is behind all values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What conditions say of one term: the types of their constants, and two borders; None where it is no range."""
+
+    kinds: frozenset[type]
+    ends: tuple[Border, Border] | None
+
+
+WHOLE = Range(frozenset(), ((START, None), (END, None)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """All conditions, and by term the conditions that are not about it alone with what the others say of it."""
+
+    conditions: frozenset[Term]
+    terms: Mapping[Term, tuple[frozenset[Term], Range]]
 
 
 def walk(asked: Conditions, released: Sequence[Conditions], costs: Sequence[float]) -> list[Step] | None:
     """The steps of least cost that give the rows under ``asked``; None where there are none."""
-    found = [
-        (cost, steps)
-        for term in dict.fromkeys(t for conditions in (asked, *released) for t in _terms(conditions))
-        for cost, steps in _walks(term, asked, released, costs)
-    ]
+    own, lines = _lines(tuple(asked)), [_lines(tuple(conditions)) for conditions in released]
+    among: dict[tuple[Term, frozenset[Term]], dict[int, Range]] = {}
+    whole: dict[frozenset[Term], dict[int, Range]] = {}
+    for number, line in enumerate(lines):
+        whole.setdefault(line.conditions, {})[number] = WHOLE
+        for term, (rest, about) in line.terms.items():
+            among.setdefault((term, rest), {})[number] = about
+    found: list[tuple[float, list[Step]]] = []
+    for term in dict.fromkeys((*own.terms, *(term for term, _ in among))):
+        rest, wanted = own.terms.get(term, (own.conditions, WHOLE))
+        usable = among.get((term, rest), {}) | whole.get(rest, {})
+        kinds = wanted.kinds.union(*(about.kinds for about in usable.values()))
+        if len(kinds) == 1 and kinds <= COMPARED and wanted.ends is not None:
+            steps = {number: about.ends for number, about in usable.items() if about.ends is not None}
+            found += _least(wanted.ends, steps, costs)
     return min(found, default=(0.0, None))[1]
 
 
-def _walks(
-    term: Term, asked: Conditions, released: Sequence[Conditions], costs: Sequence[float]
-) -> Iterator[tuple[float, list[Step]]]:
-    """The walk over the borders of one term, where it is the only one that conditions differ in."""
-    own, rest = _split(asked, term)
-    apart = [_split(conditions, term) for conditions in released]
-    usable = {n: about for n, (about, others) in enumerate(apart) if others == rest}
-    compared = [value for about in (own, *usable.values()) for c in about for value in constants(c)]
-    if not compared or len({type(value) for value in compared}) > 1:
-        return
-    if type(compared[0]) not in (int, date, datetime):
-        return
-    ordered = sorted(set(compared))  # type: ignore[type-var]
+@lru_cache(maxsize=1 << 14)
+def _lines(conditions: tuple[Term, ...]) -> _Lines:
+    """What conditions say of each term that some of them are about alone; the same for every question."""
+    terms = {}
+    for term in dict.fromkeys(_terms(conditions)):
+        own, rest = _split(conditions, term)
+        if own:
+            terms[term] = rest, _range(own, term)
+    return _Lines(frozenset(conditions), terms)
+
+
+def _range(about: Conditions, term: Term) -> Range:
+    """The borders of a range: the places between them satisfy all conditions."""
+    compared = {value for c in about for value in constants(c)}
+    kinds = frozenset(map(type, compared))
+    if len(kinds) > 1 or not kinds <= COMPARED:
+        return Range(kinds, None)
+    ordered = sorted(compared)  # type: ignore[type-var]
     ranks = {value: 2 * place + 1 for place, value in enumerate(ordered)}
     places = [None, *range(2 * len(ordered) + 1)]
-    with suppress(Unknown):
-        ends = _ends(own, term, ranks, places)
-        steps = {n: step for n, about in usable.items() if (step := _known(about, term, ranks, places))}
-        found = None if ends is None else _least(ends, steps, costs)
-        if found is not None:
-            yield found
-
-
-def _known(
-    about: Conditions, term: Term, ranks: Mapping[object, int], places: Sequence[int | None]
-) -> tuple[int, int] | None:
-    with suppress(Unknown):
-        return _ends(about, term, ranks, places)
-    return None
-
-
-def _ends(
-    about: Conditions, term: Term, ranks: Mapping[object, int], places: Sequence[int | None]
-) -> tuple[int, int] | None:
-    """The borders of a range: the places between them satisfy all conditions. None where it is no range."""
-    inside = [all(_holds(c, term, place, ranks) is True for c in about) for place in places]
+    try:
+        inside = [all(_holds(c, term, place, ranks) is True for c in about) for place in places]
+    except Unknown:
+        return Range(kinds, None)
     if True not in inside:
-        return None
-    first = inside.index(True)
-    last = len(inside) - inside[::-1].index(True)
-    return (first, last) if all(inside[first:last]) else None
+        return Range(kinds, None)
+    borders: list[Border] = [(START, None), (LEAST, None)]
+    borders += [(side, value) for value in ordered for side in (BEFORE, AFTER)]
+    borders.append((END, None))
+    first, last = inside.index(True), len(inside) - inside[::-1].index(True)
+    return Range(kinds, (borders[first], borders[last]) if all(inside[first:last]) else None)
 
 
 def _least(
-    ends: tuple[int, int], steps: Mapping[int, tuple[int, int]], costs: Sequence[float]
-) -> tuple[float, list[Step]] | None:
-    """The walk of least cost from one border to another (Dijkstra, 1959)."""
+    ends: tuple[Border, Border], steps: Mapping[int, tuple[Border, Border]], costs: Sequence[float]
+) -> Iterator[tuple[float, list[Step]]]:
+    """The walk of least cost from one border to another (Dijkstra, 1959), where there is one."""
+    leaving: dict[Border, list[tuple[Step, Border]]] = {}
+    for number, (low, high) in steps.items():
+        leaving.setdefault(low, []).append(((number, 1), high))
+        leaving.setdefault(high, []).append(((number, -1), low))
     start, goal = ends
-    waiting: list[tuple[float, int, list[Step]]] = [(0.0, start, [])]
-    seen: set[int] = set()
+    waiting: list[tuple[float, list[Step], Border]] = [(0.0, [], start)]
+    seen: set[Border] = set()
     while waiting:
-        cost, at, taken = heappop(waiting)
+        cost, taken, at = heappop(waiting)
         if at == goal:
-            return cost, taken
+            yield cost, taken
+            return
         if at in seen or len(taken) == MOST_STEPS:
             continue
         seen.add(at)
-        for number, (low, high) in steps.items():
-            if at in (low, high):
-                forwards = at == low
-                step = [*taken, (number, 1 if forwards else -1)]
-                heappush(waiting, (cost + costs[number], high if forwards else low, step))
-    return None
+        for step, other in leaving.get(at, ()):
+            heappush(waiting, (cost + costs[step[0]], [*taken, step], other))
 
 
-def _split(conditions: Conditions, term: Term) -> tuple[list[Term], set[Term]]:
+def _split(conditions: Conditions, term: Term) -> tuple[list[Term], frozenset[Term]]:
     """Those about the term alone, and the others."""
     own = [c for c in conditions if set(_operands(c)) == {term}]
-    return own, {c for c in conditions if c not in own}
+    return own, frozenset(c for c in conditions if c not in own)
 
 
 def _terms(conditions: Conditions) -> Iterator[Term]:

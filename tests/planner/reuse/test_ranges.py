@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpproxy.planner.reuse import ranges
 from dpproxy.planner.reuse.known import Unknown, value_of
 from dpproxy.planner.reuse.ranges import walk
 from dpproxy.planner.reuse.terms import Term
@@ -90,6 +91,25 @@ def test_the_least_noise_is_taken():
     released = [*months, *wide]
     assert walk([least(1), below(5)], released, [1.0] * 6) == [(4, 1), (5, -1)]
     assert walk([least(1), below(5)], released, [1.0] * 4 + [9.0] * 2) == [(n, 1) for n in range(4)]
+
+
+def test_a_question_looks_at_no_other_release_for_each_release(monkeypatch: pytest.MonkeyPatch):
+    """The work grows with the number of releases, and what was found of one serves the next question."""
+    looks = 0
+
+    def counted(*arguments: object) -> bool | None:
+        nonlocal looks
+        looks += 1
+        return holds_at(*arguments)
+
+    holds_at = ranges._holds
+    monkeypatch.setattr(ranges, "_holds", counted)
+    released = [[("ne", X, number(n))] for n in range(1000, 1300)]
+    assert walk([("ne", X, number(1300))], released, [1.0] * 300) is None
+    assert looks <= 301 * 4
+    looks = 0
+    assert walk([("ne", X, number(1301))], released, [1.0] * 300) is None
+    assert looks <= 4
 
 
 def test_unknown_terms_are_not_compared():
