@@ -127,8 +127,16 @@ class InProcess(Inline):
     """A file's data in this process, in place of ``Remote``, whose process takes longer to start than most tests."""
 
     def __init__(
-        self, path: Path, *, threads: int | None, memory: str | None, prepared: Path | None, limit: float
+        self,
+        path: Path,
+        *,
+        threads: int | None,
+        memory: str | None,
+        prepared: Path | None,
+        limit: float,
+        schemas: Sequence[str] = (),
     ) -> None:
+        assert not schemas  # a file with several is served by ``Remote`` alone
         del limit  # it is kept in ``tests/backends``, and so are interrupts
         super().__init__(DuckDB(path, threads=threads, memory=memory, prepared=prepared))
 

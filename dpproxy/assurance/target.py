@@ -20,7 +20,7 @@ from dpproxy.policy.model import (
     TablePolicy,
 )
 from dpproxy.policy.units import unit_table
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, TEXTS, Column, Schema
 
 FEW = 1_000
@@ -58,7 +58,7 @@ def targets(policy: Policy, schema: Schema, keys: Mapping[str, str]) -> list[Tar
 
 def _names(table: TablePolicy, policy: Policy, schema: Schema, keys: Mapping[str, str]) -> Names:
     columns = schema.tables[table.name]
-    found = {"t": identifier(table.name), "bare": table.name, **_lookalike(table.name)}
+    found = {"t": table_text(table.name), "bare": table.name, **_lookalike(table.name)}
     found |= _columns(table, columns)
     shown = {column.name for column in visible_columns(policy, table.name, columns)}
     shown |= {name for key_set in table.composites for name in key_set.columns}
@@ -131,7 +131,7 @@ def _public(table: TablePolicy, policy: Policy) -> Names:
         domain = table.columns[name].domain
         if isinstance(domain, References) and domain.table in policy.tables:
             return {
-                "pub": identifier(domain.table),
+                "pub": table_text(domain.table),
                 "pubkey": identifier(domain.column),
                 "k": identifier(name),
             }

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dpproxy.backends.duckdb.prepared import prepared_file
 from dpproxy.backends.duckdb.snapshot import snapshot
+from dpproxy.backends.places import check_names, check_read
 from dpproxy.backends.process.remote import Remote
 from dpproxy.backends.servers.local import beside
 from dpproxy.backends.servers.source import Pushed
@@ -23,9 +24,20 @@ It may keep files in `config.state`, obeys `config.limits`, and raises ``Startup
 
 def open_source(config: Config, secret: bytes, progress: Callable[[str], None]) -> Opened:
     """Open the one data source of a configuration. Raises ``StartupError``."""
-    path = config.data.path
+    path, schemas = config.data.path, config.data.schemas
     scheme = config.data.scheme if path is None or not is_sqlite(path) else "sqlite"
-    return OPENERS[scheme](config, secret, progress)
+    if schemas and (scheme == "sqlite" or (path is not None and path.is_dir())):
+        raise StartupError(
+            f"data.{config.database}.schemas: expected beside a PostgreSQL url or a DuckDB file"
+        )
+    check_names(schemas, config.database)
+    opened = OPENERS[scheme](config, secret, progress)
+    try:
+        check_read(schemas, opened.backend.schema(), config.database)
+    except StartupError:
+        opened.backend.close()
+        raise
+    return opened
 
 
 def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Opened:
@@ -35,7 +47,7 @@ def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Op
     source, state = config.data.path, config.state
     path = snapshot(source, state, progress)
     prepared = prepared_file(state, path, secret)
-    remote = Remote(path, prepared=prepared, **config.limits)
+    remote = Remote(path, prepared=prepared, schemas=config.data.schemas, **config.limits)
 
     def renew(between: Callable[[], None]) -> str:
         fresh = snapshot(source, state, progress)
@@ -80,7 +92,9 @@ def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None])
     from dpproxy.backends.postgres.prepared import PostgresPrepared  # noqa: PLC0415
     from dpproxy.backends.postgres.server import PostgresServer  # noqa: PLC0415 - each source's driver where it is used
 
-    server = PostgresServer(config.data.url or "", config.database, config.statement_timeout)
+    server = PostgresServer(
+        config.data.url or "", config.database, config.statement_timeout, config.data.schemas
+    )
     try:
         kept = config.data.prepared_schema
         keeper = None if kept is None else PostgresPrepared(server, kept, config.database, secret)

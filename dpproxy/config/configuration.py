@@ -29,6 +29,8 @@ class Data:
     """May hold a password: messages name the data source instead."""
     prepared_schema: str | None = None
     """In a PostgreSQL database, the schema for prepared tables; None truncates rows in each statement instead."""
+    schemas: tuple[str, ...] = ()
+    """Of a PostgreSQL database or a DuckDB file, the schemas that are served under their own names."""
     policy_files: tuple[Path, ...] = ()
     unmatched: str | None = None
     """What to say of a pattern of policy files that matches none: a mistake once they are to be read."""
@@ -182,6 +184,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("data.NAME", "path", read.path),
     ConfigKey("data.NAME", "url", read.source),
     ConfigKey("data.NAME", "prepared_schema", read.name),
+    ConfigKey("data.NAME", "schemas", read.names),
     ConfigKey("data.NAME", "policy", read.patterns),
     ConfigKey("data.NAME", "ledger", read.postgres),
     ConfigKey("data.NAME", "high_water", read.path),
@@ -321,12 +324,19 @@ def _require(file: Path, values: dict[str, Any]) -> None:
     for name in sources:
         if (f"data.{name}.path" in values) == (f"data.{name}.url" in values):
             raise ConfigError(file, f"data.{name}.path, data.{name}.url: expected one of the two")
-        if f"data.{name}.prepared_schema" in values and not _is_postgresql(values, name):
-            raise ConfigError(file, f'data.{name}.prepared_schema: expected beside url = "postgresql://..."')
+        _require_schemas(file, values, name)
     _require_apart(file, values, sources)
     if ("server.tls_certificate" in values) != ("server.tls_key" in values):
         raise ConfigError(file, "server.tls_certificate, server.tls_key: expected both or none")
     _require_private(file, values)
+
+
+def _require_schemas(file: Path, values: Mapping[str, Any], name: str) -> None:
+    """Check that what has no schemas is not asked for some."""
+    if f"data.{name}.prepared_schema" in values and not _is_postgresql(values, name):
+        raise ConfigError(file, f'data.{name}.prepared_schema: expected beside url = "postgresql://..."')
+    if f"data.{name}.schemas" in values and values.get(f"data.{name}.url", "").startswith("sc://"):
+        raise ConfigError(file, f"data.{name}.schemas: expected beside a PostgreSQL url or a DuckDB file")
 
 
 def _require_private(file: Path, values: Mapping[str, Any]) -> None:
@@ -404,6 +414,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
                 path=path(f"data.{name}.path"),
                 url=values.get(f"data.{name}.url"),
                 prepared_schema=values.get(f"data.{name}.prepared_schema"),
+                schemas=values.get(f"data.{name}.schemas", ()),
                 policy_files=policies[name][0],
                 unmatched=policies[name][1],
                 ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),

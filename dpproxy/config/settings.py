@@ -212,7 +212,7 @@ _KEPT = (
     Setting("max_identifier_length", "63", None, "Longest name."),
     Setting("max_index_keys", "32", None, "Kept for clients."),
     Setting("row_security", "on", checks.switch, "Kept for clients."),
-    Setting("search_path", '"$user", public', checks.ANY, "Kept for clients; tables are in public."),
+    Setting("search_path", '"$user", public', checks.ANY, "Where names without a schema are looked up."),
     Setting("server_version_num", "150000", None, "server_version as a number."),
     Setting(
         "statement_timeout",
@@ -317,13 +317,27 @@ UNPLANNED = frozenset({"dp.notices", "dp.reuse", "dp.session_settings"})
 """The dp settings that no plan depends on: about notices, what answers a plan, and how long settings last."""
 PLANNED_BY = (
     "timezone",
+    "search_path",
     *(
         key
         for key, setting in SETTINGS.items()
         if key.startswith("dp.") and not setting.from_engine and key not in UNPLANNED
     ),
 )
-"""The settings that plans depend on: the time zone, and all stored dp settings except ``UNPLANNED``."""
+"""The settings that plans depend on: time zone, search path, and all stored dp settings except ``UNPLANNED``."""
+
+
+def search_path(settings: Settings, user: str) -> tuple[str, ...]:
+    """The schemas in which names without one are looked up, in order; not all need be there.
+
+    >>> search_path({"search_path": '"$user", Clinic, "Lab", public'}, "ann")
+    ('ann', 'clinic', 'Lab', 'public')
+    """
+    words = (word.strip() for word in settings.get("search_path", "public").split(","))
+    names = (
+        w[1:-1].replace('""', '"') if w.startswith('"') and w.endswith('"') else w.lower() for w in words
+    )
+    return tuple(dict.fromkeys(user if name == "$user" else name for name in names if name))
 
 
 def moments(began: datetime, arrived: datetime) -> str:

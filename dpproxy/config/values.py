@@ -104,6 +104,15 @@ def name(value: object) -> str:
     return value
 
 
+def names(value: object) -> tuple[str, ...]:
+    """Names of schemas, each once."""
+    if isinstance(value, str):  # from the environment
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, list) or not value or len({*map(name, value)}) < len(value):
+        raise Wrong('a list of names of schemas such as ["clinic", "lab"], each once')
+    return tuple(value)
+
+
 def patterns(value: object) -> tuple[str, ...]:
     """Paths or patterns of files."""
     if isinstance(value, str):  # from the environment

@@ -71,7 +71,7 @@ from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
 from dpproxy.policy.user_statements import UserStatement, is_user_statement
 from dpproxy.sql.cursor import Cursor, Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.state.role_settings import Move
 from dpproxy.values.errors import (
     BoundsMissing,
@@ -385,7 +385,7 @@ def _owner(policy: Policy, table: Name) -> TablePolicy:
     if owner is None or owner.ceiling is None:
         raise BoundsMissing(
             f'table "{table.text}" has no privacy unit with a ceiling that could pay',
-            hint=f"First declare the key and the ceiling that SUGGEST PRIVACY FOR {identifier(table.text)}; proposes.",
+            hint=f"First declare the key and the ceiling that SUGGEST PRIVACY FOR {table_text(table.text)}; proposes.",
             position=table.position,
         )
     return owner

@@ -17,8 +17,9 @@ from dpproxy.algebra.request import ExplainSeveral
 from dpproxy.engine.cubes import PlannedCube, fitted
 from dpproxy.engine.pricing import Desk, PricedStatement, half_widths, priced_in_order
 from dpproxy.planner.accept import parse
+from dpproxy.planner.access import table_name
 from dpproxy.policy.model import Between
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import InvalidParameter, Refusal
 from dpproxy.values.pgtypes import DATE, INTEGERS, TIMESTAMP, Column
 from udfs.privacy import NANO
@@ -47,7 +48,7 @@ def proposed_lines(statement: ExplainSeveral, desk: Desk) -> list[str]:
     epsilon = statement.budget or alone or Fraction(1)
     table, found = _proposed(priced, desk, epsilon)
     text = (
-        f"CREATE PRIVACY CUBE {identifier(found.cube.name)} ON {identifier(table)} ({', '.join(found.dimensions)}) "
+        f"CREATE PRIVACY CUBE {identifier(found.cube.name)} ON {table_text(table)} ({', '.join(found.dimensions)}) "
         f"MEASURES ({', '.join(found.measures)}) WITH (epsilon = {format_epsilon(int(epsilon * NANO))});"
     )
     left = sum((p.epsilon for n, p in enumerate(priced) if n not in found.following), Fraction(0))
@@ -111,7 +112,7 @@ def _errors(priced: PricedStatement, found: _Proposal, desk: Desk) -> dict[str, 
 def _proposed(priced: Sequence[PricedStatement], desk: Desk, epsilon: Fraction) -> tuple[str, _Proposal]:
     """The table that most statements are about, and the cube for it."""
     trees = {n: parse(p.sql) for n, p in enumerate(priced) if isinstance(p.plan, Plan) and p.plan.parts}
-    read = [t.name for tree in trees.values() for t in tree.find_all(exp.Table)]
+    read = [table_name(t) for tree in trees.values() for t in tree.find_all(exp.Table)]
     tables = [
         name for name in dict.fromkeys(read) if (policy := desk.policy.tables.get(name)) and policy.unit
     ]
@@ -119,7 +120,7 @@ def _proposed(priced: Sequence[PricedStatement], desk: Desk, epsilon: Fraction) 
         raise _none()
     table = max(tables, key=read.count)
     columns = {c.name: c for c in desk.columns(table)}
-    about = {n: tree for n, tree in trees.items() if table in {t.name for t in tree.find_all(exp.Table)}}
+    about = {n: tree for n, tree in trees.items() if table in map(table_name, tree.find_all(exp.Table))}
     measures = tuple(dict.fromkeys(m for tree in about.values() for m in _measures(tree, columns)))
     named = dict.fromkeys(c for tree in about.values() for c in _keys(tree) if c in columns)
     choices = {name: list(_choices(columns[name], desk, table)) for name in named}
@@ -141,7 +142,7 @@ class _Maker:
         """A cube of some dimensions; None where it cannot be built."""
         if not dimensions:
             return None
-        text = f"{identifier(self.table)} ({', '.join(dimensions)}) MEASURES ({', '.join(self.measures)})"
+        text = f"{table_text(self.table)} ({', '.join(dimensions)}) MEASURES ({', '.join(self.measures)})"
         name = self._name()
         try:
             cube = self.desk.cubes.planned(name, text, {"epsilon": self.epsilon})

@@ -72,12 +72,18 @@ def catalogue_view(
         CatalogueRelation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)
     ]
     found += [_built(v) for v in built.values() if _is_shown(v.view, policy, caller)]
-    found = _with_keys(found, policy, schema)
+    found = [_placed(relation, schema) for relation in _with_keys(found, policy, schema)]
     own = tuple(CatalogueRelation(name, columns, "v") for name, columns in relations.OWN.items())
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
     known = tuple(roles), tuple(found), settings, policy.version, own
     held = tuple(sorted(caller.roles))
     return CatalogueView(database, caller.user, *known, process=caller.process, caller_roles=held)
+
+
+def _placed(relation: CatalogueRelation, schema: Schema) -> CatalogueRelation:
+    """The relation under its name in its own schema."""
+    place = schema.places.get(relation.name)
+    return relation if place is None else replace(relation, schema=place[0], name=place[1])
 
 
 def _built(view: Materialized) -> CatalogueRelation:

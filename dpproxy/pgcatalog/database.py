@@ -15,6 +15,7 @@ from dpproxy.analysis.quotients import quotient
 from dpproxy.pgcatalog.compiler import macros, numbers, objects
 from dpproxy.pgcatalog.compiler.calls import MAX_SERIES, SERIES_ERROR
 from dpproxy.pgcatalog.compiler.rewrite import SCHEMAS, Rewritten, fresh_name
+from dpproxy.pgcatalog.keys import not_found
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
 from dpproxy.pgcatalog.table import CatalogueTable
 from dpproxy.pgcatalog.view import CatalogueView
@@ -82,7 +83,7 @@ class CatalogueDatabase:
             self._root.execute(f"CREATE SCHEMA {schema}")
         for key in {key for keys in macros.READS.values() for key in keys}:
             _create(self._root, _table(key))
-        self._root.execute(macros.statements())
+        self._root.execute(macros.statements(not_found(view)))
         self._root.create_function(numbers.DIVIDE, quotient, ["VARCHAR", "VARCHAR"], "VARCHAR")
         self._root.execute(f"SET GLOBAL TimeZone = '{zone}'")
         for statement in _LOCK:

@@ -24,7 +24,6 @@ class KeyConstraint:
     name of the index below a key, for a foreign key that of its target.
     """
 
-    schema: str
     table: CatalogueRelation
     name: str
     kind: str
@@ -34,6 +33,11 @@ class KeyConstraint:
     index: str
 
     @property
+    def schema(self) -> str:
+        """Of the table and the constraint."""
+        return self.table.schema
+
+    @property
     def oid(self) -> int:
         """pg_constraint.oid."""
         return oids.constraint_oid(self.schema, self.table.name, self.name)
@@ -41,7 +45,7 @@ class KeyConstraint:
     @property
     def index_oid(self) -> int:
         """pg_class.oid of the index."""
-        return oids.relation_oid(self.schema, self.index)
+        return oids.relation_oid((self.target or self.table).schema, self.index)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,7 +59,7 @@ class KeyConstraint:
         if self.target is None:
             return f"{'PRIMARY KEY' if self.kind == 'p' else 'UNIQUE'} ({own})"
         others = _column_list([self.target.columns[number - 1].name for number in self.referenced])
-        return f"FOREIGN KEY ({own}) REFERENCES {quoted_name(self.target.name)}({others})"
+        return f"FOREIGN KEY ({own}) REFERENCES {_shown(self.target)}({others})"
 
     def index_definition(self, *, short: bool = False) -> str:
         """The definition that pg_get_indexdef returns; ``short`` omits the schema."""
@@ -65,6 +69,12 @@ class KeyConstraint:
             else f"{quoted_name(self.schema)}.{quoted_name(self.table.name)}"
         )
         return f"CREATE UNIQUE INDEX {quoted_name(self.index)} ON {table} USING btree ({_column_list(self.names)})"
+
+
+def _shown(relation: CatalogueRelation) -> str:
+    """A relation of another schema than public behind its schema."""
+    name = quoted_name(relation.name)
+    return name if relation.schema == "public" else f"{quoted_name(relation.schema)}.{name}"
 
 
 def _column_list(names: Sequence[str]) -> str:
@@ -79,9 +89,9 @@ def keys(view: CatalogueView) -> Iterator[KeyConstraint]:
         for key in relation.keys:
             if isinstance(key, UniqueKey):
                 made = _unique(relation, key, taken)
-                unique.setdefault((relation.name, frozenset(key.columns)), made.name)
+                unique.setdefault((relation.one_name, frozenset(key.columns)), made.name)
                 yield made
-    by_name = {relation.name: relation for relation in view.relations}
+    by_name = {relation.one_name: relation for relation in view.relations}
     for relation in view.relations:
         for key in relation.keys:
             if isinstance(key, ForeignKey):
@@ -93,7 +103,7 @@ def keys(view: CatalogueView) -> Iterator[KeyConstraint]:
 def with_triggers(view: CatalogueView) -> set[str]:
     """The tables at both ends of foreign keys: PostgreSQL checks these by triggers, and psql looks for them there."""
     ends = ((key.table, key.target) for key in keys(view))
-    return {end.name for pair in ends if pair[1] is not None for end in pair if end is not None}
+    return {end.one_name for pair in ends if pair[1] is not None for end in pair if end is not None}
 
 
 def of_tables(view: CatalogueView) -> Iterator[KeyConstraint]:
@@ -101,11 +111,19 @@ def of_tables(view: CatalogueView) -> Iterator[KeyConstraint]:
     return (key for key in keys(view) if key.kind != "f")
 
 
+def not_found(view: CatalogueView) -> set[int]:
+    """The OIDs of the data's relations, and of their indexes, that are not found by their names alone."""
+    found = view.found
+    hidden = {r.one_name for r in view.relations if found.get(r.name) != r.schema}
+    indexes = (key.index_oid for key in of_tables(view) if key.table.one_name in hidden)
+    return {*(oids.relation_oid(r.schema, r.name) for r in view.relations if r.one_name in hidden), *indexes}
+
+
 def _unique(relation: CatalogueRelation, key: UniqueKey, taken: set[str]) -> KeyConstraint:
     columns = "" if key.primary else "_".join(key.columns)
     name = _free(relation.name, columns, "pkey" if key.primary else "key", taken)
     kind = "p" if key.primary else "u"
-    return KeyConstraint("public", relation, name, kind, _places(relation, key.columns), None, (), name)
+    return KeyConstraint(relation, name, kind, _places(relation, key.columns), None, (), name)
 
 
 def _foreign(
@@ -118,7 +136,7 @@ def _foreign(
     target = others[key.target]
     name = _free(relation.name, "_".join(key.columns), "fkey", taken)
     places = _places(relation, key.columns), target, _places(target, key.referenced)
-    return KeyConstraint("public", relation, name, "f", *places, index)
+    return KeyConstraint(relation, name, "f", *places, index)
 
 
 def _places(relation: CatalogueRelation, columns: Sequence[str]) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Tables of names for casts such as ``'patients'::regclass`` and ``23::regtype``; no client can read them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keywords import is_reserved
@@ -32,23 +32,27 @@ def _name_row(oid: int, name: str, *, shown: bool) -> Row:
     return {"internal_oid": oid, "internal_name": name, "internal_shown": shown}
 
 
-def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
-    """All spellings of an object's name, and which of them is displayed."""
-    on_path = schema in ("public", "pg_catalog")
+def _forms(schema: str, name: str, oid: int, *, on_path: bool) -> Iterator[Row]:
+    """All spellings of an object's name, and which of them is displayed; without its schema where that is found."""
     shown = quoted_name(name) if on_path else f"{quoted_name(schema)}.{quoted_name(name)}"
     spellings = dict.fromkeys((quoted_name(name), quoted(name)))
-    full = [f"{of}.{form}" for of in (quoted_name(schema), quoted(schema)) for form in spellings]
+    full = [f"{of}.{form}" for of in {quoted_name(schema), quoted(schema)} for form in spellings]
     for form in (*spellings, *full) if on_path else full:
         yield _name_row(oid, form, shown=form == shown)
 
 
-def class_names(listed: CatalogueTable) -> CatalogueTable:
-    """``regclass``: the relations of pg_class."""
+def class_names(
+    listed: CatalogueTable, not_found: Callable[[CatalogueView], Container[int]]
+) -> CatalogueTable:
+    """``regclass``: the relations of pg_class; ``not_found`` are those that need their schema."""
 
     def rows(view: CatalogueView) -> Iterator[Row]:
+        names = {oid: name for name, oid in view.schemas.items()}
+        hidden = not_found(view)
         for row in listed.rows(view):
-            oid, namespace = int(str(row["oid"])), int(str(row["relnamespace"]))
-            yield from _forms(_SCHEMA_NAMES[namespace], str(row["relname"]), oid)
+            oid, schema = int(str(row["oid"])), names[int(str(row["relnamespace"]))]
+            on_path = oid not in hidden and schema not in ("dp", "information_schema")
+            yield from _forms(schema, str(row["relname"]), oid, on_path=on_path)
 
     return CatalogueTable("internal", "class_names", 0, _COLUMNS, rows)
 
@@ -59,8 +63,10 @@ def _type_rows(view: CatalogueView) -> Iterator[Row]:
         forms = dict.fromkeys((shown, name, f"pg_catalog.{name}", *_spoken(name), *_in_quotes(name)))
         for form in forms:
             yield _name_row(of["oid"], form, shown=form == shown)
+    found = view.found
     for schema, relation in view.with_schemas():
-        yield from _forms(schema, relation.name, oids.row_type_oid(schema, relation.name))
+        oid, on_path = oids.row_type_oid(schema, relation.name), found.get(relation.name) == schema
+        yield from _forms(schema, relation.name, oid, on_path=on_path)
 
 
 _SPOKEN = {"int4": ("int",), "numeric": ("decimal",), "float8": ("float",), "bpchar": ("char",)}
@@ -91,9 +97,10 @@ def _role_rows(view: CatalogueView) -> Iterator[Row]:
         yield _name_row(oid, quoted_name(name), shown=True)
 
 
-def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
-    for name, oid in oids.SCHEMAS.items():
-        yield _name_row(oid, name, shown=True)
+def _schema_rows(view: CatalogueView) -> Iterator[Row]:
+    for name, oid in view.schemas.items():
+        for form in dict.fromkeys((quoted_name(name), name)):
+            yield _name_row(oid, form, shown=form == quoted_name(name))
 
 
 def _function_rows(_view: CatalogueView) -> Iterator[Row]:

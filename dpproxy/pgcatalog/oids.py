@@ -26,6 +26,11 @@ _OFF_PATH = (13000, 1 << 20)
 """OIDs of relations and functions that need a qualified name: those of information_schema and dp."""
 
 
+def schema_oid(name: str) -> int:
+    """pg_namespace.oid."""
+    return SCHEMAS.get(name) or _hashed("schema", name, _OFF_PATH[1], 1 << 31)
+
+
 def _hashed(kind: str, name: str, low: int, high: int) -> int:
     digest = hashlib.sha256(f"{kind}\0{name}".encode()).digest()
     return low + int.from_bytes(digest[:8], "big") % (high - low)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog.fact_files import facts
+from dpproxy.pgcatalog.keys import not_found
 from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.names import (
     FUNCTION_NAMES,
@@ -63,7 +64,7 @@ TABLES: dict[tuple[str, str], CatalogueTable] = {
 INTERNAL: dict[str, CatalogueTable] = {
     each.name: each
     for each in (
-        class_names(_PG_CLASS),
+        class_names(_PG_CLASS, not_found),
         TYPE_NAMES,
         ROLE_NAMES,
         FUNCTION_NAMES,

@@ -14,7 +14,7 @@ from dpproxy.config import settings as session
 from dpproxy.planner.refusals import similar
 from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import (
     BoundsMissing,
     InvalidParameter,
@@ -32,6 +32,8 @@ LONGEST_WORK = 10.0
 """Seconds that the rows of one unit may take: every answer waits as long."""
 
 
+OWN = ("", "public", "main")
+"""What stands before the name of a table of the schema public."""
 Facts = Callable[[nodes.Query], tuple[tuple[Scalar | None, ...], ...]]
 """Answers a statement over public tables."""
 
@@ -93,7 +95,12 @@ class Use:
     @property
     def granted(self) -> str:
         """What the statement names."""
-        return self.node.name
+        return table_name(self.node)
+
+
+def table_name(node: exp.Table) -> str:
+    """The one name of a table: its schema is part of it where that is not public."""
+    return node.name if node.db in OWN else f"{node.db}.{node.name}"
 
 
 def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> TablePolicy:
@@ -101,12 +108,12 @@ def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> T
 
     Errors: ``UndefinedTable`` alike for a missing, hidden and not granted one.
     """
-    name, schema = table.name, table.db or "public"
-    found = context.policy.tables.get(name) if schema in ("public", "main") else None
+    name = table_name(table)
+    found = context.policy.tables.get(name)
     granted = inside or any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
     if found is None or not _visible(found, context, granted=granted):
         hint = _instead(table, context)
-        raise UndefinedTable(f'relation "{table.name}" does not exist', hint=hint, position=position(table))
+        raise UndefinedTable(f'relation "{name}" does not exist', hint=hint, position=position(table))
     if not granted and found.exposure is not Exposure.PUBLIC:
         raise NotGranted(
             f'SELECT on table "{name}" is granted to none of your roles',
@@ -121,14 +128,24 @@ def _instead(table: exp.Table, context: Context) -> str | None:
     policy, roles = context.policy, context.caller.roles
     granted = {g.table for g in policy.grants if g.role in roles}
     known = [n for n, one in policy.tables.items() if _visible(one, context, granted=n in granted)]
-    if table.db and table.name in known:
-        return f"Tables are in the schema public here, whatever they are in: FROM {identifier(table.name)}."
-    if (near := similar(table.name, known)) is not None:
-        return f"Did you mean {identifier(near)}?"
+    found = min((n for n in known if n.rpartition(".")[2] == table.name), default=None)
+    if found is not None:
+        return f"It is in the schema {identifier(found.rpartition('.')[0] or 'public')} here: FROM {table_text(found)}."
+    if (near := similar(table_name(table), known)) is not None:
+        return f"Did you mean {table_text(near)}?"
     if granted or not roles:
         return None
     names = ", ".join(sorted(roles))
     return f"Nothing is granted to your roles ({names}) yet: ask an administrator to grant a table to one of them."
+
+
+def is_known(name: str, context: Context) -> bool:
+    """Whether a table or view of that name is there for the caller."""
+    granted = any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
+    table = context.policy.tables.get(name)
+    if table is not None and _visible(table, context, granted=granted):
+        return True
+    return (granted or context.caller.is_admin) and (name in context.views or name in context.schema.views)
 
 
 def _visible(table: TablePolicy, context: Context, *, granted: bool) -> bool:
@@ -161,7 +178,7 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
     if owner.ceiling is None:
         raise BoundsMissing(
             f'table "{owner.name}" has no privacy ceiling: it cannot be asked',
-            hint=f"An administrator declares one: ALTER TABLE {identifier(owner.name)} SET PRIVACY CEILING EPSILON 10;",
+            hint=f"An administrator declares one: ALTER TABLE {table_text(owner.name)} SET PRIVACY CEILING EPSILON 10;",
             position=at,
         )
     budget = _choose_budget(tables, context, at)
@@ -198,7 +215,7 @@ def granting(name: str, context: Context, *, is_paid: bool = True) -> str:
         min(context.policy.budgets, default="analysts"),
     )
     paid = f" WITH PRIVACY BUDGET {identifier(budget)}" if is_paid else ""
-    return f"GRANT SELECT ON {identifier(name)} TO {identifier(role)}{paid};"
+    return f"GRANT SELECT ON {table_text(name)} TO {identifier(role)}{paid};"
 
 
 def _choose_budget(tables: Sequence[Use], context: Context, at: int | None) -> Budget:

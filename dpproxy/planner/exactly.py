@@ -13,10 +13,10 @@ from dpproxy.algebra.plan import Plan, PublicPlan
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.observe.audit_entry import AuditOutcome
-from dpproxy.planner.access import Context
+from dpproxy.planner.access import Context, table_name
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import NotGranted
 from dpproxy.values.pgtypes import Column
 
@@ -50,24 +50,24 @@ def exact_tables(tree: exp.Expr, context: Context) -> tuple[str, ...]:
     """
     roles, policy = context.caller.roles, context.policy
     granted = {g.table for g in policy.exact if g.role in roles}
-    if not granted or any(node.name in context.views for node in tree.find_all(exp.Table)):
+    if not granted or any(table_name(node) in context.views for node in tree.find_all(exp.Table)):
         return ()
     paid = {g.table for g in policy.grants if g.role in roles}
     named: dict[str, exp.Table] = {}
     for node in tree.find_all(exp.Table):
-        for table in context.schema.bases(node.name):
+        for table in context.schema.bases(table_name(node)):
             # A table that the caller cannot see is told like a missing one; a view may read it all the same.
-            is_seen = table in granted or table in paid or node.name != table
+            is_seen = table in granted or table in paid or table_name(node) != table
             if is_seen and _is_protected(policy, table):
                 named.setdefault(table, node)
     if named.keys() <= granted:
         return tuple(sorted(named))
-    other = next(node.name for table, node in named.items() if table not in granted)
+    other = next(table_name(node) for table, node in named.items() if table not in granted)
     for table, node in named.items():
-        if table in granted and table not in paid and node.name not in paid:
+        if table in granted and table not in paid and table_name(node) not in paid:
             raise NotGranted(
                 f'table "{table}" is granted to you for exact answers only, and "{other}" is not granted so',
-                hint=f"Ask of {identifier(table)} alone: one statement is exact in all its tables or in none.",
+                hint=f"Ask of {table_text(table)} alone: one statement is exact in all its tables or in none.",
                 position=position(node),
             )
     return ()

@@ -97,7 +97,9 @@ def _candidates(tree: exp.Expr, place: int | None) -> Iterator[exp.Expr]:
             yield _counted(query, group)
         yield _counted(query)
     for table in tree.find_all(exp.Table):
-        yield exp.select(exp.Count(this=exp.Star())).from_(exp.Table(this=table.this.copy()))
+        yield exp.select(exp.Count(this=exp.Star())).from_(
+            exp.Table(this=table.this.copy(), db=table.args.get("db"))
+        )
 
 
 def _most_frequent(call: exp.WithinGroup) -> exp.Select:

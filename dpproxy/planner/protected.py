@@ -40,7 +40,7 @@ from dpproxy.policy.model import (
     TablePolicy,
     Taxonomic,
 )
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import Listed, MomentColumn, NumberColumn, PlacesOf, ViewColumn
@@ -145,7 +145,7 @@ def _check_rows(scan: Scan, owner: TablePolicy, tree: exp.Expr) -> None:
     fix = "join on columns that are unique in the public table"
     if key is not None:
         fix = (
-            f"take averages FROM {identifier(scan.table)} GROUP BY {identifier(key)}, which makes one of each"
+            f"take averages FROM {table_text(scan.table)} GROUP BY {identifier(key)}, which makes one of each"
         )
     raise UnitLost(
         f"one privacy unit can have {scan.most} rows of the view's query, and a view takes one of each",

@@ -20,6 +20,7 @@ from dpproxy.planner.access import (
     find_table,
     statement_delta,
     statement_loss,
+    table_name,
 )
 from dpproxy.planner.block import charged
 from dpproxy.planner.keys.grouping import grouping_sets, has_aggregates, key_columns, without_distinct
@@ -58,7 +59,7 @@ from dpproxy.planner.rows.scans import is_public
 from dpproxy.planner.rows.sources import Env, FromEntry, Relation, entries, with_ctes
 from dpproxy.planner.rows.unions import set_operation
 from dpproxy.planner.views import find_view, uses
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import NotGranted, Refusal, TooComplex
 from dpproxy.values.pgtypes import Column
 from dpproxy.values.work import begin
@@ -134,7 +135,7 @@ def _guess(tree: exp.Expr, context: Context) -> list[Use]:
                 if find_view(table, context, inside=False) is not None:
                     found += uses(table, context)
                 elif not is_public(find_table(table, context)):
-                    found.append(Use(table, table.name))
+                    found.append(Use(table, table_name(table)))
             except Refusal:  # said with its place by the pass itself
                 continue
     return found
@@ -339,6 +340,6 @@ def _columns_of(scan: Scan, planning: Planning) -> tuple[Output, ...]:
     if not scan.is_empty:
         raise NotGranted(
             "rows of a protected table are not shown",
-            hint=f"SELECT count(*) FROM {identifier(planning.first(scan.table))};",  # noqa: S608 - a hint
+            hint=f"SELECT count(*) FROM {table_text(planning.first(scan.table))};",  # noqa: S608 - a hint
         )
     return tuple(Output(replace(f.column, name=f.name, not_null=False), None) for f in scan.fields)

@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.spoken import construct, spaced
 from dpproxy.sql.grammar import BARE
-from dpproxy.sql.quoting import identifier, literal
+from dpproxy.sql.quoting import identifier, literal, table_text
 from dpproxy.values.errors import UndefinedColumn, UndefinedFunction, Unsupported
 
 _READ_ONLY = (
@@ -93,7 +93,7 @@ def asked_again(what: str, node: exp.Expr, table: str, group: str = "") -> str:
         group: a key to group by.
     """
     select = node if isinstance(node, exp.Select) else node.find_ancestor(exp.Select)
-    source = identifier(table) if select is None or _is_plain(select, table) else _source(select)
+    source = table_text(table) if select is None or _is_plain(select, table) else _source(select)
     if len(source) > MOST_OF_A_HINT:
         return f"Ask for {what} of the same tables."
     return f"SELECT {what} FROM {source}{group and f' GROUP BY {group}'};"  # noqa: S608 - a hint
@@ -109,7 +109,11 @@ def _is_plain(select: exp.Select, table: str) -> bool:
     from_ = select.args.get("from_")
     item = None if from_ is None else from_.this
     is_alone = not select.args.get("joins") and not select.args.get("laterals")
-    return is_alone and isinstance(item, exp.Table) and item.name.lower() == table.lower()
+    return (
+        is_alone
+        and isinstance(item, exp.Table)
+        and table.lower() in (item.name.lower(), f"{item.db}.{item.name}".lower())
+    )
 
 
 def _source(select: exp.Select) -> str:
@@ -133,7 +137,7 @@ def unknown_column(node: exp.Column, table: str, known: Iterable[str]) -> Undefi
     asked = f"Did you mean {identifier(near)}? " if near else ""
     if not near and node.this.args.get("quoted") and not node.table:
         asked = f"A text stands in single quotes: {literal(node.name)}. "
-    hint = f"{asked}Columns of {identifier(table)}: {listed}."
+    hint = f"{asked}Columns of {table_text(table)}: {listed}."
     return UndefinedColumn(f'column "{node.name}" does not exist', hint=hint, position=position(node))
 
 

@@ -16,11 +16,12 @@ from dpproxy.algebra.plan import Notice, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config import settings as session
 from dpproxy.planner.accept import accept
-from dpproxy.planner.access import Context
+from dpproxy.planner.access import Context, table_name
 from dpproxy.planner.exactly import Record, plan_for
 from dpproxy.planner.open.protected_views import is_granted, shown_columns
 from dpproxy.planner.query import plan_query
 from dpproxy.planner.rewrites.qualifiers import without_schemas
+from dpproxy.planner.rewrites.search_path import in_schemas
 from dpproxy.policy.model import Exposure
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
@@ -40,13 +41,13 @@ def plan_routed(
 ) -> Plan | PublicPlan:
     """Plan a parsed statement, over a protected view where that was asked for. Raises a ``Refusal``."""
     with limited():
-        return settled(lambda: _routed(tree, context, parameters, record), context)
+        return settled(lambda: _routed(in_schemas(tree, context), context, parameters, record), context)
 
 
 def plan_unasked(tree: exp.Expr, context: Context, parameters: Parameters) -> None:
     """Refuse what would be refused if it were asked; looks at no view, and records nothing. Raises a ``Refusal``."""
     with limited():
-        runnable(plan_query(accept(tree), context, parameters), context)
+        runnable(plan_query(accept(in_schemas(tree, context)), context, parameters), context)
 
 
 def settled(make: Callable[[], P], context: Context) -> P:
@@ -121,7 +122,7 @@ def routed_notice(view: str) -> Notice:
 
 def _view_for(tree: exp.Expr, context: Context, *, inside: bool) -> Materialized | None:
     """The granted view that has what a statement about one protected table asks; private ones before others."""
-    tables = {t.name for t in tree.find_all(exp.Table) if _is_protected(t.name, context)}
+    tables = {n for t in tree.find_all(exp.Table) if _is_protected(n := table_name(t), context)}
     if len(tables) != 1 or tree.find(exp.CTE) is not None:
         return None
     [table] = tables
@@ -152,7 +153,7 @@ def _over(tree: exp.Expr, view: Materialized, context: Context) -> exp.Expr:
     """The statement with the view where the table stood, under the table's name."""
 
     def moved(node: exp.Expr) -> exp.Expr:
-        if type(node) is not exp.Table or not _is_protected(node.name, context):
+        if type(node) is not exp.Table or not _is_protected(table_name(node), context):
             return node
         copy = node.copy()
         copy.set("this", exp.to_identifier(view.name, quoted=True))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.planner.access import Context, Use, granting
+from dpproxy.planner.access import Context, Use, granting, table_name
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.planner.rows.scans import is_public
@@ -99,8 +99,8 @@ def find_view(node: exp.Table, context: Context, *, inside: bool) -> Readable | 
 
     Errors: ``UndefinedTable`` alike for a missing, unusable and not granted one.
     """
-    name = node.name
-    found = context.schema.views.get(name) if node.db in ("", "public", "main") else None
+    name = table_name(node)
+    found = context.schema.views.get(name)
     if found is None:
         return None
     granted = inside or any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
@@ -117,7 +117,7 @@ def find_view(node: exp.Table, context: Context, *, inside: bool) -> Readable | 
 
 def uses(node: exp.Table, context: Context) -> list[Use]:
     """The protected tables behind a view that a statement names."""
-    policies = (context.policy.tables.get(base) for base in context.schema.bases(node.name))
+    policies = (context.policy.tables.get(base) for base in context.schema.bases(table_name(node)))
     return [Use(node, p.name) for p in policies if p is not None and not is_public(p)]
 
 

@@ -25,7 +25,7 @@ from dpproxy.policy.statements import (
     RevokeSelect,
 )
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import (
     BoundsMissing,
     DependentObjects,
@@ -177,7 +177,7 @@ def _unused(policy: Policy, budget: Name) -> None:
 
 
 def _revoke(grant: Grant) -> str:
-    return f"REVOKE SELECT ON {identifier(grant.table)} FROM {identifier(grant.role)}"  # noqa: S608 - a hint
+    return f"REVOKE SELECT ON {table_text(grant.table)} FROM {identifier(grant.role)}"  # noqa: S608 - a hint
 
 
 def _grantable(role: Name) -> None:
@@ -199,6 +199,6 @@ def _readable(relation: Name, schema: Schema | None) -> None:
 def _unpaid(table: Name, role: Name) -> BoundsMissing:
     return BoundsMissing(
         f'table "{table.text}" is protected: a grant on it names the budget that pays',
-        hint=f"GRANT SELECT ON {identifier(table.text)} TO {identifier(role.text)} WITH PRIVACY BUDGET <budget>;",
+        hint=f"GRANT SELECT ON {table_text(table.text)} TO {identifier(role.text)} WITH PRIVACY BUDGET <budget>;",
         position=table.position,
     )

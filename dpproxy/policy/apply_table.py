@@ -25,7 +25,7 @@ from dpproxy.policy.statements import (
     TableChange,
 )
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch
 from dpproxy.values.pgtypes import BYTEA, INTEGERS, PLAIN, TEXTS, UUID, Column, Schema
 
@@ -131,7 +131,7 @@ def _no_grant_unpaid(policy: Policy, table: Name) -> None:
     if unpaid is not None:
         raise DependentObjects(
             f'role "{unpaid.role}" reads table "{table.text}" without a budget',
-            hint=f"First REVOKE SELECT ON {identifier(table.text)} FROM {identifier(unpaid.role)};",  # noqa: S608 - a hint
+            hint=f"First REVOKE SELECT ON {table_text(table.text)} FROM {identifier(unpaid.role)};",  # noqa: S608 - a hint
             position=table.position,
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dpproxy.policy.constants import number
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import TokenKind
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused
 
 
@@ -48,7 +48,7 @@ class Cube:
 
     def __str__(self) -> str:
         dimensions, measures = (", ".join(map(str, each)) for each in (self.dimensions, self.measures))
-        return f"{identifier(self.table.text)} ({dimensions}) MEASURES ({measures})"
+        return f"{table_text(self.table.text)} ({dimensions}) MEASURES ({measures})"
 
 
 def read(text: str) -> Cube:

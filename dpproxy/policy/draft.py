@@ -17,7 +17,7 @@ from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest import suggest
 from dpproxy.policy.suggest_unit import COMMENT, CONFIRM, FILL_IN, Proposal, foreign_keys
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.pgtypes import Schema
 
 WIDTH = 110
@@ -114,7 +114,7 @@ def _undecided(table: str, found: Sequence[Proposal]) -> Iterator[str]:
         if one.is_comment:
             yield from _remark(f"Else: {one.reason}.")
             yield one.statement
-    yield from _remark(f"Then SUGGEST PRIVACY FOR {identifier(table)}; proposes the rest.")
+    yield from _remark(f"Then SUGGEST PRIVACY FOR {table_text(table)}; proposes the rest.")
 
 
 def _access(tables: Sequence[str]) -> Iterator[str]:

@@ -29,7 +29,7 @@ from dpproxy.policy.model import (
     Taxonomy,
     Unit,
 )
-from dpproxy.sql.quoting import identifier, literal
+from dpproxy.sql.quoting import identifier, literal, table_text
 from dpproxy.values.pgtypes import ForeignKey
 
 Subject = tuple[str, ...]
@@ -57,7 +57,7 @@ def named_statements(policy: Policy) -> Iterator[tuple[Subject, str]]:
     for grant in sorted(policy.grants, key=lambda g: (g.table, g.role, g.budget or "")):
         yield ("grant", grant.table, grant.role, grant.budget or ""), _grant(grant)
     for exact in sorted(policy.exact, key=lambda g: (g.table, g.role)):
-        text = f"GRANT EXACT SELECT ON {identifier(exact.table)} TO {identifier(exact.role)}"
+        text = f"GRANT EXACT SELECT ON {table_text(exact.table)} TO {identifier(exact.role)}"
         yield ("exact", exact.table, exact.role), text
 
 
@@ -118,7 +118,7 @@ def foreign_key_text(key: ForeignKey) -> str:
 
 def target_of(table: str, columns: Iterable[str]) -> str:
     """REFERENCES and what follows it."""
-    return f"REFERENCES {identifier(table)} ({_names(columns)})"
+    return f"REFERENCES {table_text(table)} ({_names(columns)})"
 
 
 def _names(columns: Iterable[str]) -> str:
@@ -186,7 +186,7 @@ def _budget(budget: Budget) -> str:
 def alter_table(table: str, column: str | None, text: str) -> str:
     """A declaration as a statement; ``column`` is None for one of the table itself."""
     of_column = "" if column is None else f" ALTER COLUMN {identifier(column)}"
-    return f"ALTER TABLE {identifier(table)}{of_column} SET PRIVACY {text}"
+    return f"ALTER TABLE {table_text(table)}{of_column} SET PRIVACY {text}"
 
 
 def _exposure(table: TablePolicy) -> str:
@@ -245,12 +245,12 @@ def domain_text(domain: Domain) -> str:
 
 def _grant(grant: Grant) -> str:
     paid = "" if grant.budget is None else f" WITH PRIVACY BUDGET {identifier(grant.budget)}"
-    return f"GRANT SELECT ON {identifier(grant.table)} TO {identifier(grant.role)}{paid}"
+    return f"GRANT SELECT ON {table_text(grant.table)} TO {identifier(grant.role)}{paid}"
 
 
 def _taxonomy(taxonomy: Taxonomy) -> str:
     columns = _names([taxonomy.code, taxonomy.parent])
-    return f"CREATE PRIVACY TAXONOMY {identifier(taxonomy.name)} ON {identifier(taxonomy.table)} ({columns})"
+    return f"CREATE PRIVACY TAXONOMY {identifier(taxonomy.name)} ON {table_text(taxonomy.table)} ({columns})"
 
 
 def protected_view(view: ProtectedView) -> str:

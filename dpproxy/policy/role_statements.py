@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import TokenKind
+from dpproxy.sql.quoting import identifier
 
 SELF = frozenset({"current_user", "current_role", "session_user"})
 
@@ -50,7 +51,8 @@ def read_role_statement(sql: str) -> RoleChange:
         setting = None if cursor.accept("all") else _setting(cursor)
         value = None
     else:
-        setting, value = _setting(cursor), _value(cursor)
+        setting = _setting(cursor)
+        value = _value(cursor, of_names=setting.text.lower() == "search_path")
     cursor.end("the setting" if reset else "the value")
     return RoleChange(role, own, database, setting, value, is_user)
 
@@ -76,13 +78,14 @@ def _setting(cursor: Cursor) -> Name:
     return Name(text, found.position)
 
 
-def _value(cursor: Cursor) -> str | None:
-    """The value as it is written, None for DEFAULT; several are joined by commas."""
+def _value(cursor: Cursor, *, of_names: bool) -> str | None:
+    """The value as it is written, None for DEFAULT; several are joined by commas, names in quotes where need be."""
     if not cursor.accept("to"):
         cursor.accept("=")
     if cursor.accept("default"):
         return None
-    return ", ".join(cursor.comma_list(lambda _: _item(cursor)))
+    items = cursor.comma_list(lambda _: _item(cursor))
+    return ", ".join(map(identifier, items) if of_names else items)
 
 
 def _item(cursor: Cursor) -> str:

@@ -16,7 +16,7 @@ from math import ceil, sqrt
 from dpproxy.policy.dump import constant
 from dpproxy.policy.model import Between, Budget, ColumnPolicy, Counted, Grant, LimitQuantiles, Policy, Scalar
 from dpproxy.policy.units import unit_table
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, TIMESTAMPTZ, Column, SqlType
 
 PAYER = ""
@@ -63,7 +63,7 @@ class Probe:
         inner = enumerate(self.marks[1:-1])
         cases = " ".join(f"WHEN {name} < {constant(mark)} THEN {number}" for number, mark in inner)
         numbered = f"CASE {cases} ELSE {len(self.marks) - 2} END AS {name}"
-        rows = f"SELECT {numbered} FROM {identifier(table)} WHERE {name} IS NOT NULL"  # noqa: S608 - quoted names
+        rows = f"SELECT {numbered} FROM {table_text(table)} WHERE {name} IS NOT NULL"  # noqa: S608 - quoted names
         return f"SELECT {name}, {_FIGURES} FROM ({rows}) AS marked GROUP BY 1"  # noqa: S608
 
     def policy(self, policy: Policy, table: str) -> Policy:
@@ -115,7 +115,7 @@ class PeopleProbe:
     def sql(self, table: str) -> str:
         """The query for the noisy number of people up to each mark and beyond the one before."""
         counted = "*" if self.column is None else f"DISTINCT {identifier(self.column)}"
-        each = f"SELECT {identifier(self.key)}, count({counted}) AS n FROM {identifier(table)} GROUP BY 1"  # noqa: S608
+        each = f"SELECT {identifier(self.key)}, count({counted}) AS n FROM {table_text(table)} GROUP BY 1"  # noqa: S608
         cases = " ".join(f"WHEN n <= {mark} THEN {number}" for number, mark in enumerate(COUNTS))
         numbered = f"SELECT CASE {cases} ELSE {len(COUNTS)} END AS m FROM ({each}) AS person"  # noqa: S608
         return f"SELECT m, {_FIGURES} FROM ({numbered}) AS marked GROUP BY 1"  # noqa: S608 - quoted names

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 
 from dpproxy.sql.lexer import Token, TokenKind, tokens
 from dpproxy.sql.quoting import RESERVED
-from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
+from dpproxy.values.errors import SyntaxRefused, Unsupported
 
 T = TypeVar("T")
 
@@ -136,19 +136,12 @@ class Cursor:
         return parts
 
     def table(self, after: str) -> Name:
-        """A table's name; the schema ``public`` may stand before it.
-
-        Raises:
-            UndefinedTable: another schema.
-        """
+        """A table's name, with its schema where that is not ``public``."""
         first = self.name("table", after)
         if not self.accept("."):
             return first
-        if first.text != "public":
-            raise UndefinedTable(
-                "no such schema", hint='Every table is in the schema "public".', position=first.position
-            )
-        return self.name("table", "the schema's name")
+        own = self.name("table", "the schema's name")
+        return own if first.text == "public" else Name(f"{first.text}.{own.text}", first.position)
 
     def comma_list(self, read: Callable[[str], T], after: str = "") -> tuple[T, ...]:
         """Read one or more items separated by commas; ``read`` gets what each one follows."""

@@ -37,6 +37,16 @@ def identifier(name: str) -> str:
     return name if is_plain else quoted(name)
 
 
+def table_text(name: str) -> str:
+    """A table's name in the same way, behind the schema that may be part of it.
+
+    >>> table_text("visits"), table_text("clinic.Visits"), table_text("2020.")
+    ('visits', 'clinic."Visits"', '"2020."')
+    """
+    schema, _, table = name.partition(".")
+    return f"{identifier(schema)}.{identifier(table)}" if schema and table else identifier(name)
+
+
 def literal(text: str) -> str:
     """A text constant, as it is read with ``standard_conforming_strings``."""
     return "'" + text.replace("'", "''") + "'"

@@ -217,6 +217,8 @@ class Schema:
     """The views; none has the name of a table."""
     left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By table, the columns that are left out for their type or collation."""
+    places: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Of each table in another schema than public, ``clinic.visits``, that schema and its name there."""
 
     def column(self, table: str, name: str) -> Column | None:
         """The column, or None."""

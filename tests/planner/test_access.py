@@ -54,7 +54,7 @@ GRANT = "ask an administrator to grant a table to one of them."
 @pytest.mark.parametrize(
     ("name", "roles", "hint"),
     [
-        ("secret.people", ANALYST.roles, "Tables are in the schema public here, whatever they are in: FROM people."),
+        ("secret.people", ANALYST.roles, "It is in the schema public here: FROM people."),
         ("peopel", ANALYST.roles, "Did you mean people?"),
         ("zzz", ANALYST.roles, None),
         ("people", frozenset({"analst", "b"}), f"Nothing is granted to your roles (analst, b) yet: {GRANT}"),

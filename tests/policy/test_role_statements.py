@@ -9,7 +9,7 @@ from dpproxy.values.errors import SyntaxRefused, Unsupported
     ("sql", "role", "database", "setting", "value"),
     [
         ("ALTER ROLE ann SET dp.epsilon = 0.1", "ann", None, "dp.epsilon", "0.1"),
-        ('alter user "Odd" set search_path to a, "B"', "Odd", None, "search_path", "a, B"),
+        ('alter user "Odd" set search_path to a, "B"', "Odd", None, "search_path", 'a, "B"'),
         ("ALTER ROLE ALL IN DATABASE main SET TIME ZONE 'UTC';", None, "main", "timezone", "UTC"),
         ("ALTER ROLE ann SET jit TO DEFAULT", "ann", None, "jit", None),
         ("ALTER ROLE ann RESET my.thing", "ann", None, "my.thing", None),

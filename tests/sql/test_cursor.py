@@ -4,7 +4,7 @@ import pytest
 
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.quoting import RESERVED
-from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
+from dpproxy.values.errors import SyntaxRefused, Unsupported
 
 
 def test_words_are_read_in_sequence_or_not_at_all():
@@ -72,11 +72,9 @@ def test_the_schema_public_may_stand_before_a_table():
     assert Cursor('"public"."Visits"').table("ON") == Name("Visits")
 
 
-@pytest.mark.parametrize("sql", ["main.visits", '"Public".visits', "pg_catalog.pg_class"])
-def test_no_other_schema_exists(sql: str):
-    with pytest.raises(UndefinedTable) as caught:
-        Cursor(sql).table("ON")
-    assert caught.value.position == 0
+def test_another_schema_is_part_of_the_name():
+    assert Cursor("clinic.visits").table("ON") == Name("clinic.visits")
+    assert Cursor('"Public".visits').table("ON") == Name("Public.visits")
 
 
 def test_a_list_ends_where_no_comma_follows():

@@ -6,15 +6,17 @@ from dpproxy.values.pgtypes import CheckConstraint, Constraint, ForeignKey, Uniq
 
 _DECLARED = (
     "SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names, "
-    "expression FROM duckdb_constraints() WHERE schema_name = 'main' AND database_name = current_database() "
+    "expression FROM duckdb_constraints() WHERE schema_name = ? AND database_name = current_database() "
     "ORDER BY table_name, constraint_index"
 )
 
 
-def constraints(connection: duckdb.DuckDBPyConnection) -> tuple[Constraint, ...]:
-    """Keys and checks of the schema ``main``, in the order of their tables; NOT NULL is the column's own."""
+def constraints(connection: duckdb.DuckDBPyConnection, schema: str = "main") -> tuple[Constraint, ...]:
+    """Keys and checks of a schema, in the order of their tables; NOT NULL is the column's own."""
     found: list[Constraint] = []
-    for table, kind, columns, target, referenced, expression in connection.execute(_DECLARED).fetchall():
+    for table, kind, columns, target, referenced, expression in connection.execute(
+        _DECLARED, [schema]
+    ).fetchall():
         match kind:
             case "PRIMARY KEY" | "UNIQUE":
                 found.append(UniqueKey(table, tuple(columns), primary=kind == "PRIMARY KEY"))

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from dpproxy.backends.duckdb.constraints import constraints
 from dpproxy.backends.duckdb.types import ENUM, column_type, labels
 from dpproxy.backends.duckdb.views import column_names, views
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
+from dpproxy.backends.places import together
 from dpproxy.sql.quoting import identifier, literal
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal, Refusal, StartupError
@@ -112,21 +114,31 @@ class DuckDB:
             ).fetchall()
         return {name for (name,) in listed}
 
-    def schema(self) -> Schema:
-        """Tables, columns and views of the schema ``main``, from the DDL alone.
+    def schema(self, others: Sequence[str] = ()) -> Schema:
+        """Tables, columns and views of the schema ``main``, and tables of ``others``, from the DDL alone.
 
         A collation would make two keys one and show either spelling: text columns of a table that declares one do not
         exist here. A view is listed and never run: it could repeat or reorder rows.
         """
         with self._connection.cursor() as cursor:
-            return _described(cursor)
+            return together(
+                _described(cursor), {name: replace(_described(cursor, name), views={}) for name in others}
+            )
 
-    def enums(self) -> dict[str, list[tuple[str, bool]]]:
+    def database(self) -> str:
+        """The engine's name of the file, which stands before a schema."""
+        with self._connection.cursor() as cursor:
+            [(name,)] = cursor.execute("SELECT current_database()").fetchall()
+        return str(name)
+
+    def enums(self, others: Sequence[str] = ()) -> dict[str, list[tuple[str, bool]]]:
         """Of each table with a column of an enum, its columns and whether they are one."""
         with self._connection.cursor() as cursor:
             found: dict[str, list[tuple[str, bool]]] = {}
-            for table, name, kind, _ in cursor.execute(_COLUMNS).fetchall():
-                found.setdefault(table, []).append((name, kind.startswith(ENUM)))
+            for schema in ("main", *others):
+                of = "" if schema == "main" else f"{schema}."
+                for table, name, kind, _ in cursor.execute(_COLUMNS, [schema]).fetchall():
+                    found.setdefault(of + table, []).append((name, kind.startswith(ENUM)))
         return {table: columns for table, columns in found.items() if any(is_enum for _, is_enum in columns)}
 
     def run(
@@ -316,30 +328,30 @@ _COLUMNS = (
     "SELECT c.table_name, c.column_name, c.data_type, c.is_nullable "
     "FROM duckdb_columns() AS c JOIN duckdb_tables() AS t "
     "ON c.database_name = t.database_name AND c.schema_name = t.schema_name AND c.table_name = t.table_name "
-    "WHERE c.schema_name = 'main' AND NOT c.internal AND c.database_name = current_database() "
+    "WHERE c.schema_name = ? AND NOT c.internal AND c.database_name = current_database() "
     "AND NOT (c.data_type = 'VARCHAR' AND contains(lower(t.sql), 'collate')) "
     "ORDER BY c.table_name, c.column_index"
 )
 
 
-def _described(connection: duckdb.DuckDBPyConnection) -> Schema:
+def _described(connection: duckdb.DuckDBPyConnection, schema: str = "main") -> Schema:
     tables: dict[str, list[Column]] = {}
     listed: list[Constraint] = []
-    for table, name, kind, nullable in connection.execute(_COLUMNS).fetchall():
+    for table, name, kind, nullable in connection.execute(_COLUMNS, [schema]).fetchall():
         known = column_type(kind)
         if known is not None and kind.startswith(ENUM):
             texts = ", ".join(map(literal, labels(kind)))
             listed.append(CheckConstraint(table, f"{identifier(name)} IN ({texts})"))
         if known is not None:
             tables.setdefault(table, []).append(Column(name, known, not nullable))
-    names = column_names(connection)
+    names = column_names(connection, schema)
     left_out = {
         table: tuple(name for name in names[table] if all(name != c.name for c in columns))
         for table, columns in tables.items()
     }
     return Schema(
         {name: tuple(columns) for name, columns in tables.items()},
-        (*constraints(connection), *listed),
+        (*constraints(connection, schema), *listed),
         views(connection, names),
         {table: columns for table, columns in left_out.items() if columns},
     )

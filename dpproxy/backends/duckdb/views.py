@@ -6,7 +6,7 @@ from dpproxy.values.pgtypes import View
 
 _COLUMNS = (
     "SELECT table_name, column_name FROM duckdb_columns() "
-    "WHERE schema_name = 'main' AND NOT internal AND database_name = current_database() "
+    "WHERE schema_name = ? AND NOT internal AND database_name = current_database() "
     "ORDER BY table_name, column_index"
 )
 _VIEWS = (
@@ -15,10 +15,10 @@ _VIEWS = (
 )
 
 
-def column_names(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, ...]]:
-    """The columns of every table and view of the schema ``main``, whatever their types, in order."""
+def column_names(connection: duckdb.DuckDBPyConnection, schema: str = "main") -> dict[str, tuple[str, ...]]:
+    """The columns of every table and view of a schema, whatever their types, in order."""
     found: dict[str, list[str]] = {}
-    for relation, column in connection.execute(_COLUMNS).fetchall():
+    for relation, column in connection.execute(_COLUMNS, [schema]).fetchall():
         found.setdefault(relation, []).append(column)
     return {relation: tuple(columns) for relation, columns in found.items()}
 

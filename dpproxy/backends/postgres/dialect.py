@@ -5,6 +5,7 @@ Texts are compared by their bytes, as in DuckDB: equality is that in every deter
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import casts, doubles, functions, logic, numbers
@@ -162,11 +163,11 @@ CASTS: Mapping[str, Construct] = {
 }
 
 
-def _table(schema: str) -> Callable[[str, str], str]:
+def _table(schema: str, places: Mapping[str, tuple[str, str]]) -> Callable[[str, str], str]:
     def table(database: str, name: str) -> str:
         if database:
             raise no("this table")
-        return f"{quoted(schema)}.{quoted(name)}"
+        return ".".join(map(quoted, places.get(name, (schema, name))))
 
     return table
 
@@ -175,6 +176,8 @@ def _sorted(value: Value) -> str:
     return f'{value.sql} COLLATE "C"' if value.kind is ValueKind.TEXT else value.sql
 
 
-def dialect(schema: str) -> Dialect:
-    """PostgreSQL with the data in one schema."""
-    return Dialect(logic.ENGINE, quoted, _table(schema), _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS)
+def dialect(schema: str, places: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> Dialect:
+    """PostgreSQL with the data in one schema, but for the tables of others, each in its own place."""
+    return Dialect(
+        logic.ENGINE, quoted, _table(schema, places), _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS
+    )

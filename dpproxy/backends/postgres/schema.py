@@ -5,11 +5,12 @@ A type of ours stands for several of PostgreSQL's: each column is read in a way 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
 
+from dpproxy.backends.places import together
 from dpproxy.backends.postgres.casts import SINGLE
 from dpproxy.backends.servers.dialect import Reach, Value, ValueKind, stored
 from dpproxy.sql.quoting import identifier, literal
@@ -164,6 +165,14 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
         ),
         reads,
     )
+
+
+def described_together(found: Mapping[str, Described], named: Sequence[str]) -> Described:
+    """The tables of several schemas: of those that are named under that name, of another one as if of public."""
+    public = next((one for schema, one in found.items() if schema not in named), Described(Schema({}), {}))
+    schema = together(public.schema, {name: replace(found[name].schema, views={}) for name in named})
+    columns = public.columns | {f"{n}.{t}": read for n in named for t, read in found[n].columns.items()}
+    return Described(schema, {name: columns[name] for name in schema.tables})
 
 
 def _grouped(rows: Iterable[Any]) -> Iterable[tuple[str, list[Any]]]:

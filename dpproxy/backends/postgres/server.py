@@ -23,7 +23,14 @@ from dpproxy.backends.asker import asker, unpaid
 from dpproxy.backends.failures import failure
 from dpproxy.backends.postgres.casts import RELEASED
 from dpproxy.backends.postgres.dialect import dialect
-from dpproxy.backends.postgres.schema import Described, altered, declared, described
+from dpproxy.backends.postgres.schema import (
+    Declared,
+    Described,
+    altered,
+    declared,
+    described,
+    described_together,
+)
 from dpproxy.backends.postgres.start import (
     LONGEST_CONNECT,
     check_role,
@@ -117,7 +124,7 @@ class PostgresServer:
 
     locks = True
 
-    def __init__(self, url: str, name: str, limit: float) -> None:
+    def __init__(self, url: str, name: str, limit: float, schemas: Sequence[str] = ()) -> None:
         self._url = url
         self._name = name
         self._lock = threading.Lock()
@@ -128,12 +135,16 @@ class PostgresServer:
             with self._connect() as connection:
                 check_server(connection, name)
                 self.schema_name = schema_of(url, name)
-                check_role(connection, name, self.schema_name)
-                self._described: Described = described(connection, self.schema_name)
-                self._declared = declared(connection, self.schema_name)
+                self._schemas = {"": self.schema_name} if self.schema_name not in schemas else {}
+                self._schemas |= {f"{schema}.": schema for schema in schemas}
+                for schema in self._schemas.values():
+                    check_role(connection, name, schema)
+                found = {schema: described(connection, schema) for schema in self._schemas.values()}
+                self._described = described_together(found, schemas)
+                self._declared = self._declared_now(connection, None)
         except psycopg.Error as error:
             raise StartupError(f"data.{name}.url: {reason(error)}") from None
-        self.dialect = dialect(self.schema_name)
+        self.dialect = dialect(self.schema_name, self._described.schema.places)
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -201,11 +212,21 @@ class PostgresServer:
         """
         if not tables:
             return
-        found = declared(connection, self.schema_name, sorted(tables))
+        found = self._declared_now(connection, tables)
         told = altered(self._declared, found, sorted(tables))
         if told is not None:
             _LOG.error("data source %s has changed: %s", self._name, told)
             raise failure("altered, charged" if charged else "altered")
+
+    def _declared_now(self, connection: psycopg.Connection[Any], tables: frozenset[str] | None) -> Declared:
+        """What the catalogue says of the tables that are named, or of all, under their names here."""
+        found: dict[str, Mapping[str, tuple[object, ...]]] = {}
+        for of, schema in self._schemas.items():
+            own = None if tables is None else sorted(t.removeprefix(of) for t in tables if t.startswith(of))
+            if own is None or own:
+                rows = declared(connection, schema, own)
+                found |= {of + table: columns for table, columns in rows.items()}
+        return found
 
     def _log_altered(self, error: psycopg.Error) -> None:
         """The server's words name tables and columns: it says them before it reads a row."""

@@ -22,6 +22,7 @@ from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.duckdb.enums import Enums, as_texts
 from dpproxy.backends.duckdb.source import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
+from dpproxy.backends.places import in_places
 from dpproxy.backends.process.batches import GONE, batches
 from dpproxy.backends.process.child import Child, ChildKeeper
 from dpproxy.backends.process.frames import Channel, unpacked
@@ -85,8 +86,10 @@ class Remote:
         memory: str | None = None,
         prepared: Path | None = None,
         limit: float = LIMIT,
+        schemas: Sequence[str] = (),
     ) -> None:
         self._limit = limit
+        self._schemas = list(schemas)
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._running: dict[str, _Call] = {}
@@ -96,7 +99,7 @@ class Remote:
         """The epoch that began with the data at hand: no plan of an earlier one is run."""
         self._tables: Schema | None = None
         """What the plans are of, once other data was opened than at the start."""
-        self._enums = self._labels()
+        self._enums, self._places = self._reading()
 
     @property
     def epoch(self) -> int:
@@ -114,15 +117,22 @@ class Remote:
         return self._text(query)
 
     def _text(self, query: nodes.Query) -> str:
-        return printing.text(as_texts(query, self._enums))
+        return printing.text(in_places(as_texts(query, self._enums), self._places))
 
-    def _labels(self) -> Enums:
-        """The columns of enums. Read with the data, not with a statement, which has a limit and may be cancelled."""
-        return dict(self._ask("enums", ())[0])
+    def _reading(self) -> tuple[Enums, Mapping[str, tuple[str, ...]]]:
+        """The columns of enums, and where the tables of other schemas are.
+
+        Read with the data, not with a statement, which has a limit and may be cancelled.
+        """
+        enums = dict(self._ask("enums", (self._schemas,))[0])
+        if not self._schemas:
+            return enums, {}
+        database, _ = self._ask("database", ())
+        return enums, {name: (database, *place) for name, place in self.schema().places.items()}
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
-        found, _ = self._ask("schema", ())
+        found, _ = self._ask("schema", (self._schemas,))
         if not isinstance(found, Schema):
             raise failure("unavailable")
         return found
@@ -241,7 +251,7 @@ class Remote:
         altered = True
         try:
             self._keeper.renew(opening, lambda: not self._running, PATIENCE)
-            now, self._enums = self.schema().tables, self._labels()
+            now, (self._enums, self._places) = self.schema().tables, self._reading()
             altered = any(now.get(name) != columns for name, columns in before.tables.items())
         finally:
             self._tables = before
@@ -283,7 +293,7 @@ class Remote:
         return _result(outcome, call)
 
 
-_ALWAYS = frozenset(("enums", "schema", "prepared_names", "load", "unload"))
+_ALWAYS = frozenset(("database", "enums", "schema", "prepared_names", "load", "unload"))
 """What reads no row of the data."""
 
 

@@ -52,6 +52,7 @@ class Worker:
             "load": self._load,
             "unload": self._unload,
             "schema": self._schema,
+            "database": self._database,
             "prepared_names": self._prepared_names,
             "progress": self._progress,
             "enums": self._enums,
@@ -168,11 +169,14 @@ class Worker:
         self._backend.unload(name)
         return None, None
 
-    def _schema(self, _: Channel, __: int) -> Reply:
-        return self._backend.schema(), None
+    def _schema(self, _: Channel, __: int, others: Sequence[str]) -> Reply:
+        return self._backend.schema(others), None
 
-    def _enums(self, _: Channel, __: int) -> Reply:
-        return list(self._backend.enums().items()), None
+    def _database(self, _: Channel, __: int) -> Reply:
+        return self._backend.database(), None
+
+    def _enums(self, _: Channel, __: int, others: Sequence[str]) -> Reply:
+        return list(self._backend.enums(others).items()), None
 
     def _progress(self, _: Channel, __: int, of: int) -> Reply:
         return self._backend.progress(str(of)), None

@@ -28,6 +28,11 @@ def text(value: str) -> exp.Expr:
     return exp.Literal.string(value)
 
 
+def spoken(value: str | None) -> exp.Expr:
+    """A text literal, or NULL."""
+    return null() if value is None else text(value)
+
+
 def null() -> exp.Expr:
     """A NULL of type text."""
     return exp.Cast(this=exp.Null(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
@@ -51,22 +56,26 @@ def _database(view: CatalogueView) -> str:
     return view.database
 
 
-SPOKEN: Mapping[str, Callable[[CatalogueView], str]] = {
+def _schema(view: CatalogueView) -> str | None:
+    return next(iter(view.path), None)
+
+
+SPOKEN: Mapping[str, Callable[[CatalogueView], str | None]] = {
     "user": _user,
     "current_role": _user,
     "current_user": _user,
     "session_user": _user,
     "current_catalog": _database,
-    "current_schema": lambda _view: "public",
+    "current_schema": _schema,
 }
 """Words that look like columns and are functions."""
 
-NULLARY: Mapping[type[exp.Expr], Callable[[CatalogueView], str]] = {
+NULLARY: Mapping[type[exp.Expr], Callable[[CatalogueView], str | None]] = {
     exp.CurrentUser: _user,
     exp.SessionUser: _user,
     exp.CurrentCatalog: _database,
     exp.CurrentDatabase: _database,
-    exp.CurrentSchema: lambda _view: "public",
+    exp.CurrentSchema: _schema,
     exp.CurrentVersion: _version,
 }
 
@@ -78,7 +87,7 @@ def asks_the_session(tree: exp.Expr) -> bool:
     return all(type(node) in _PLAIN for node in tree.walk())
 
 
-_WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
+_WORDS: Mapping[str, Callable[[CatalogueView], str | None]] = {
     **SPOKEN,
     "current_database": _database,
     "version": _version,
@@ -254,11 +263,19 @@ def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     )
 
 
+def schemas(node: exp.Expr, view: CatalogueView) -> exp.Expr:
+    """current_schemas(include_implicit)."""
+    argument = node.this if isinstance(node, exp.CurrentSchemas) else node.expressions[0]
+    implicit = isinstance(argument, exp.Boolean) and bool(argument.this)
+    first = ("pg_catalog",) if implicit and "pg_catalog" not in view.path else ()
+    return exp.Array(expressions=[text(name) for name in (*first, *view.path)])
+
+
 _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expr]]] = {
     "current_setting": ((1, 2), _setting),
     "parse_ident": ((1, 2), lambda node, _view: identifiers.call(node)),
     "set_config": ((3, 3), _set_config),
-    "current_schemas": ((1, 1), lambda node, _view: schemas(node)),
+    "current_schemas": ((1, 1), schemas),
     **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},
     "pg_has_role": ((2, 3), _has_role),
     **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
@@ -284,7 +301,7 @@ NAMES = frozenset({
 
 def _constant(name: str, view: CatalogueView) -> exp.Expr | None:
     if name in _WORDS:
-        return text(_WORDS[name](view))
+        return spoken(_WORDS[name](view))
     if name == "pg_backend_pid":
         return exp.Literal.number(view.process)
     if name in _NUMBERS:
@@ -311,15 +328,6 @@ def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expr, str |
         target = functions.FUNCTIONS[name]
         return call(target, *node.expressions), target.removeprefix(macros.PREFIX)
     raise UndefinedFunction(f"function {name} does not exist in the catalogue", position=position(node))
-
-
-def schemas(node: exp.Expr) -> exp.Expr:
-    """current_schemas(include_implicit)."""
-    argument = node.this if isinstance(node, exp.CurrentSchemas) else node.expressions[0]
-    implicit = isinstance(argument, exp.Boolean) and bool(argument.this)
-    return exp.Array(
-        expressions=[text(name) for name in (("pg_catalog", "public") if implicit else ("public",))]
-    )
 
 
 def places(node: exp.Expr) -> exp.Expr:

@@ -4,7 +4,7 @@ A macro's argument is pasted into its body, so columns there have names that no 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from sqlglot import exp
@@ -216,7 +216,7 @@ MACROS: dict[str, tuple[str, str]] = {
     "quote_identifier": ("x", _QUOTE),
     "quote_text": ("x", _TEXT),
     "quote_null": ("x", f"coalesce({_TEXT}, 'NULL')"),
-    "table_visible": ("x", oids.visible("x")),
+    "table_visible": ("x", oids.visible("x")),  # replaced where a schema of the data is not in the path
     "vector_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 0 END"),
     "vector_subscripts": ("a, d", "CAST(unnest(CASE WHEN d = 1 THEN range(len(a)) ELSE [] END) AS INTEGER)"),
     "vector_types": ("a", f"array_to_string({_TYPES}, ', ')"),
@@ -280,6 +280,8 @@ def expanded_words(tree: exp.Expr) -> int:
     return sizes[id(tree)]
 
 
-def statements() -> str:
-    """The CREATE MACRO statements."""
-    return ";".join(f"CREATE MACRO {PREFIX}{name}({args}) AS {body}" for name, (args, body) in MACROS.items())
+def statements(hidden: Collection[int] = ()) -> str:
+    """The CREATE MACRO statements; ``hidden`` are the OIDs of relations that names without a schema do not find."""
+    listed = "".join(f" AND x <> {oid}" for oid in sorted(hidden))
+    macros = {**MACROS, "table_visible": ("x", f"({oids.visible('x')}{listed})")}
+    return ";".join(f"CREATE MACRO {PREFIX}{name}({args}) AS {body}" for name, (args, body) in macros.items())

@@ -253,7 +253,7 @@ def _column(node: exp.Expr, state: Rewritten) -> exp.Expr:
         return node
     name = node.name.lower()
     if not node.table and not node.this.args.get("quoted") and name in calls.SPOKEN:
-        return text(calls.SPOKEN[name](state.view))
+        return calls.spoken(calls.SPOKEN[name](state.view))
     if name in _SYSTEM_COLUMNS and not node.this.args.get("quoted"):
         return _cast(exp.Literal.number(_SYSTEM_COLUMNS[name]), "UINTEGER")
     node.set("db", None)
@@ -373,6 +373,9 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     Places: lambda node, _state: calls.places(node),
     exp.Table: _table,
     exp.TimeToStr: lambda node, state: texts.to_char(node, state.view.settings),
-    **{kind: (lambda node, state: text(calls.NULLARY[type(node)](state.view))) for kind in calls.NULLARY},
-    exp.CurrentSchemas: lambda node, _state: calls.schemas(node),
+    **{
+        kind: (lambda node, state: calls.spoken(calls.NULLARY[type(node)](state.view)))
+        for kind in calls.NULLARY
+    },
+    exp.CurrentSchemas: lambda node, state: calls.schemas(node, state.view),
 }

@@ -52,13 +52,13 @@ def acl(view: CatalogueView) -> list[str]:
 
 def _user_rows(view: CatalogueView) -> Iterator[Row]:
     indexes = list(of_tables(view))
-    keyed, triggered = {key.table.name for key in indexes}, with_triggers(view)
+    keyed, triggered = {key.table.one_name for key in indexes}, with_triggers(view)
     yield from (_of_index(key) for key in indexes)
     for schema, relation in view.with_schemas():
         yield _PG_CLASS_DEFAULTS | {
             "oid": oids.relation_oid(schema, relation.name),
             "relname": relation.name,
-            "relnamespace": oids.SCHEMAS[schema],
+            "relnamespace": oids.schema_oid(schema),
             "reltype": oids.row_type_oid(schema, relation.name),
             "relam": oids.HEAP if relation.kind == "r" else 0,
             "relreplident": "d" if relation.kind == "r" else "n",
@@ -67,8 +67,8 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
             "relnatts": len(relation.columns),
             "relacl": acl(view),
             "relchecks": sum(1 for _ in checks(relation)),
-            "relhasindex": schema == "public" and relation.name in keyed,
-            "relhastriggers": schema == "public" and relation.name in triggered,
+            "relhasindex": schema != "dp" and relation.one_name in keyed,
+            "relhastriggers": schema != "dp" and relation.one_name in triggered,
         }
 
 
@@ -76,7 +76,7 @@ def _of_index(key: KeyConstraint) -> Row:
     return _PG_CLASS_DEFAULTS | {
         "oid": key.index_oid,
         "relname": key.index,
-        "relnamespace": oids.SCHEMAS[key.schema],
+        "relnamespace": oids.schema_oid(key.schema),
         "reltype": 0,
         "relam": oids.BTREE,
         "relkind": "i",
@@ -161,16 +161,16 @@ def _row(oid: int, number: int, column: Column, *, not_null: bool) -> Row:
 
 
 def _pg_tables_rows(view: CatalogueView) -> Iterator[Row]:
-    keyed, triggered = {key.table.name for key in of_tables(view)}, with_triggers(view)
+    keyed, triggered = {key.table.one_name for key in of_tables(view)}, with_triggers(view)
     for schema, relation in view.with_schemas():
         if relation.kind == "r":
             yield {
                 "schemaname": schema,
                 "tablename": relation.name,
                 "tableowner": OWNER,
-                "hasindexes": relation.name in keyed,
+                "hasindexes": relation.one_name in keyed,
                 "hasrules": False,
-                "hastriggers": relation.name in triggered,
+                "hastriggers": relation.one_name in triggered,
                 "rowsecurity": False,
             }
 

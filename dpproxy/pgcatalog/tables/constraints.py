@@ -76,7 +76,7 @@ def _pg_constraint_rows(view: CatalogueView) -> Iterator[Row]:
                 "oid": oid,
                 "conbin": f"{{CHECK {oid}}}",
                 "conname": name,
-                "connamespace": oids.SCHEMAS[schema],
+                "connamespace": oids.schema_oid(schema),
                 "conrelid": oids.relation_oid(schema, relation.name),
                 "conkey": [number],
             }
@@ -89,7 +89,7 @@ def _of_key(key: KeyConstraint) -> Row:
         **(_KEY if key.target is None else _FOREIGN),
         "oid": key.oid,
         "conname": key.name,
-        "connamespace": oids.SCHEMAS[key.schema],
+        "connamespace": oids.schema_oid(key.schema),
         "contype": key.kind,
         "conrelid": oids.relation_oid(key.schema, key.table.name),
         "conindid": key.index_oid,
@@ -102,7 +102,7 @@ def _of_key(key: KeyConstraint) -> Row:
     equal = [_EQUAL.get(a) if a == b else None for a, b in zip(types, others, strict=True)]
     operators = None if None in equal else equal
     return found | {
-        "confrelid": oids.relation_oid(key.schema, key.target.name),
+        "confrelid": oids.relation_oid(key.target.schema, key.target.name),
         "confkey": list(key.referenced),
         **dict.fromkeys(("conpfeqop", "conppeqop", "conffeqop"), operators),
     }

@@ -44,7 +44,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
 def _of_relation(schema: str, relation: CatalogueRelation) -> Iterator[Row]:
     oid = oids.relation_oid(schema, relation.name)
     whole, row_type = (_CLASS, oid, 0), (_TYPE, oids.row_type_oid(schema, relation.name), 0)
-    yield _row(whole, (_NAMESPACE, oids.SCHEMAS[schema], 0), "n")
+    yield _row(whole, (_NAMESPACE, oids.schema_oid(schema), 0), "n")
     yield _row(row_type, whole, "i")
     yield _row((_TYPE, oids.row_array_oid(schema, relation.name), 0), row_type, "i")
     if relation.kind == "v":
@@ -63,7 +63,7 @@ def _of_key(key: KeyConstraint) -> Iterator[Row]:
     if key.target is None:
         yield _row(index, constraint, "i")
         return
-    other = oids.relation_oid(key.schema, key.target.name)
+    other = oids.relation_oid(key.target.schema, key.target.name)
     yield from (_row(constraint, (_CLASS, other, number), "n") for number in key.referenced)
     yield _row(constraint, index, "n")
 

@@ -8,7 +8,7 @@ from dpproxy.pgcatalog.keys import KeyConstraint, keys
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.tables.constraints import checks
 from dpproxy.pgcatalog.tables.types import built_in
-from dpproxy.pgcatalog.view import OWNER, CatalogueView
+from dpproxy.pgcatalog.view import OWNER, CatalogueRelation, CatalogueView
 from dpproxy.values.pgtypes import (
     ARRAYS,
     DATE,
@@ -126,11 +126,11 @@ def _table_privileges_rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-# information_schema.schemata: the four schemas.
+# information_schema.schemata: the schemas.
 
 
 def _schemata_rows(view: CatalogueView) -> Iterator[Row]:
-    for name in oids.SCHEMAS:
+    for name in view.schemas:
         yield {"catalog_name": view.database, "schema_name": name, "schema_owner": OWNER}
 
 
@@ -194,7 +194,7 @@ def _checks(view: CatalogueView) -> Iterator[_Check]:
         for number, name, plain, _ in checks(relation):
             clause = plain.removeprefix("CHECK ")
             yield _Check(schema, relation.name, name, clause, relation.columns[number - 1].name)
-        oid = f"{oids.SCHEMAS[schema]}_{oids.relation_oid(schema, relation.name)}"
+        oid = f"{oids.schema_oid(schema)}_{oids.relation_oid(schema, relation.name)}"
         for number, column in enumerate(relation.columns, 1):
             if column.not_null and relation.kind == "r":
                 yield _Check(
@@ -255,25 +255,32 @@ def _referential_constraints(view: CatalogueView) -> Iterator[Row]:
         if key.target is not None:
             yield {
                 **_name_columns("constraint", view, key.schema, key.name),
-                **_name_columns("unique_constraint", view, key.schema, key.index),
+                **_name_columns("unique_constraint", view, key.target.schema, key.index),
                 "match_option": "NONE",
                 "update_rule": "NO ACTION",
                 "delete_rule": "NO ACTION",
             }
 
 
-def _constrained_columns(key: KeyConstraint) -> tuple[str, tuple[str, ...]]:
+def _constrained_columns(key: KeyConstraint) -> tuple[CatalogueRelation, tuple[str, ...]]:
     """The table and columns that a key constrains; for a foreign key, those of its target."""
     if key.target is None:
-        return key.table.name, key.names
-    return key.target.name, tuple(key.target.columns[number - 1].name for number in key.referenced)
+        return key.table, key.names
+    return key.target, tuple(key.target.columns[number - 1].name for number in key.referenced)
+
+
+def _used(view: CatalogueView, key: KeyConstraint, relation: CatalogueRelation) -> Row:
+    return {
+        **_name_columns("constraint", view, key.schema, key.name),
+        **_name_columns("table", view, relation.schema, relation.name),
+    }
 
 
 def _constraint_column_usage(view: CatalogueView) -> Iterator[Row]:
     for key in keys(view):
         relation, names = _constrained_columns(key)
         for name in names:
-            yield {**_place(view, key.schema, relation, key.name), "column_name": name}
+            yield {**_used(view, key, relation), "column_name": name}
     for one in _checks(view):
         if one.column is not None:
             yield {**_place(view, one.schema, one.table, one.name), "column_name": one.column}
@@ -281,7 +288,7 @@ def _constraint_column_usage(view: CatalogueView) -> Iterator[Row]:
 
 def _constraint_table_usage(view: CatalogueView) -> Iterator[Row]:
     for key in keys(view):
-        yield _place(view, key.schema, _constrained_columns(key)[0], key.name)
+        yield _used(view, key, _constrained_columns(key)[0])
 
 
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"

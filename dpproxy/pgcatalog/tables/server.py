@@ -42,11 +42,11 @@ def _row(name: str) -> Row:
     }
 
 
-# pg_namespace: the four schemas.
+# pg_namespace: the schemas.
 
 
-def _pg_namespace_rows(_view: CatalogueView) -> Iterator[Row]:
-    for name, oid in oids.SCHEMAS.items():
+def _pg_namespace_rows(view: CatalogueView) -> Iterator[Row]:
+    for name, oid in view.schemas.items():
         yield {"oid": oid, "nspname": name, "nspowner": oids.OWNER}
 
 

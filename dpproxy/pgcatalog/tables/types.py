@@ -50,7 +50,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         row, array = oids.row_type_oid(schema, name), oids.row_array_oid(schema, name)
         own = {"typname": name, "typtype": "c", "typcategory": "C", "oid": row, "typarray": array}
         own_array = {"typname": f"_{name}", "typtype": "b", "typcategory": "A", "oid": array, "typelem": row}
-        namespace = {"typnamespace": oids.SCHEMAS[schema]}
+        namespace = {"typnamespace": oids.schema_oid(schema)}
         yield {**_row(record), **own, **namespace, "typrelid": oids.relation_oid(schema, name)}
         yield {**_row(records), **own_array, **namespace}
 

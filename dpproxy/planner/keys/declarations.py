@@ -58,12 +58,14 @@ def _meant(found: Sequence[FromEntry], env: Env) -> str:
 def _query(entry: FromEntry, env: Env) -> exp.Select | None:
     """The SELECT that lists the keys, where it stands alone."""
     query = entry.node.this if isinstance(entry.node, exp.Subquery) else None
-    if isinstance(entry.node, exp.Table) and entry.node.name in env.ctes:
+    if isinstance(entry.node, exp.Table) and not entry.node.db and entry.node.name in env.ctes:
         query = env.ctes[entry.node.name][0].this
     is_plain = isinstance(query, exp.Select) and not any(query.args.get(a) for a in ("with_", "having"))
     from_ = query.args.get("from_") if is_plain and query is not None else None
     return (
         query
-        if from_ is not None and type(from_.this) is exp.Table and from_.this.name not in env.ctes
+        if from_ is not None
+        and type(from_.this) is exp.Table
+        and (from_.this.db or from_.this.name not in env.ctes)
         else None
     )

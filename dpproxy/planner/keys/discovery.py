@@ -25,7 +25,7 @@ from dpproxy.planner.release.allocation import Allocation, TooLittle
 from dpproxy.planner.release.stage import discovered_sql
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.model import Discovered
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import DATE, INTEGERS, TEXT, TEXTS, TIMESTAMP
 from udfs.mechanisms.selection import LEAST_SHARE, Selection
@@ -177,8 +177,8 @@ def choose(
 def _no_delta(name: str, rows: JoinedRows, planning: Planning, at: int | None) -> BoundsMissing:
     owner = planning.context.policy.tables[rows.owner]
     most = "10" if owner.ceiling is None else format_epsilon(int(owner.ceiling.epsilon * NANO))
-    ceiling = f"ALTER TABLE {identifier(owner.name)} SET PRIVACY CEILING EPSILON {most} DELTA 0.00001;"
-    asked = identifier(planning.first(rows.scans[0].table))
+    ceiling = f"ALTER TABLE {table_text(owner.name)} SET PRIVACY CEILING EPSILON {most} DELTA 0.00001;"
+    asked = table_text(planning.first(rows.scans[0].table))
     return BoundsMissing(
         f"the keys of {name} are not public: to show those that enough people share costs delta, and there is none",
         detail="dp.delta is 0, or is not set and the budget has no DELTA. Declared keys cost none.",

@@ -8,7 +8,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
-from dpproxy.planner.access import Context, granting
+from dpproxy.planner.access import Context, granting, table_name
 from dpproxy.planner.open.limits import width
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
@@ -26,7 +26,7 @@ def find_materialized(node: exp.Table, context: Context, *, inside: bool) -> Mat
 
     Errors: ``UndefinedTable`` alike for a missing and not granted one.
     """
-    found = context.views.get(node.name) if node.db in ("", "public", "main") else None
+    found = context.views.get(table_name(node))
     if found is None or inside or is_granted(found, context):
         return found
     if context.caller.is_admin:
@@ -35,7 +35,7 @@ def find_materialized(node: exp.Table, context: Context, *, inside: bool) -> Mat
             hint=f"Grant it: {granting(found.view, context, is_paid=found.inside)}",
             position=position(node),
         )
-    raise UndefinedTable(f'relation "{node.name}" does not exist', position=position(node))
+    raise UndefinedTable(f'relation "{table_name(node)}" does not exist', position=position(node))
 
 
 def is_granted(view: Materialized, context: Context) -> bool:

@@ -36,7 +36,7 @@ from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.sources import Env, entries
 from dpproxy.policy.cubes import Cube, CubeMeasure, Dimension, read
 from dpproxy.policy.model import OptionValue, TablePolicy
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal, UnitLost, Unsupported
 from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.views.columns import Listed, NumberColumn, ViewColumn
@@ -159,7 +159,7 @@ def _compiled(name: str, cube: Cube, context: Context, plan: Plan) -> CubeQuery:
 def _rows(cube: Cube, planning: Planning, env: Env) -> tuple[JoinedRows, list[exp.Expr], list[exp.Expr]]:
     """The rows, the measures and the dimensions as they are written of them."""
     listed = [*(m.expression for m in cube.measures), *map(_written, cube.dimensions)]
-    source = f"FROM {identifier(cube.table.text)}"
+    source = f"FROM {table_text(cube.table.text)}"
     tree = accept(parse(f"SELECT {', '.join(listed)} {source}"))
     if not isinstance(tree, exp.Select) or len(tree.expressions) != len(listed):
         raise InvalidParameter("a dimension or a measure is one expression")

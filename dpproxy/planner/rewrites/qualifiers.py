@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.planner.access import OWN
 from dpproxy.values.errors import UndefinedTable, Unsupported
-
-_OWN = ("public", "main")
-"""The names of the schema where tables without one are."""
 
 
 def without_schemas(tree: exp.Expr) -> exp.Expr:
@@ -109,16 +107,16 @@ def _name(entry: exp.Expr) -> str:
 
 def _is_table(entry: exp.Expr, column: exp.Column) -> bool:
     """Whether an entry is the table that a column names, under whatever alias."""
-    if type(entry) is not exp.Table or entry.name != column.table or (not entry.db and _is_of_with(entry)):
+    if type(entry) is not exp.Table or entry.name != column.table or (not entry.db and is_of_with(entry)):
         return False
     return _schema(entry.db) == _schema(column.db)
 
 
 def _schema(name: str) -> str:
-    return _OWN[0] if not name or name in _OWN else name
+    return "" if name in OWN else name
 
 
-def _is_of_with(table: exp.Table) -> bool:
+def is_of_with(table: exp.Table) -> bool:
     """Whether a name without a schema is one of WITH: a query there sees those before it."""
     node: exp.Expr = table
     while (above := node.parent) is not None:

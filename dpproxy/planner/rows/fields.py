@@ -13,7 +13,7 @@ from dpproxy.analysis.keys import GroupKey, Values, group_key, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import BoundsMissing, NotGranted, Unsupported
 from dpproxy.values.pgtypes import Column, ForeignKey
 
@@ -137,7 +137,7 @@ class Identifier:
         apart = "rows" if self.link is None else "people"
         return NotGranted(
             f'the {what} "{self.name}" tells {apart} apart and is not answered',
-            hint=f"SELECT count(*) FROM {identifier(self.table)};",  # noqa: S608 - a hint
+            hint=f"SELECT count(*) FROM {table_text(self.table)};",  # noqa: S608 - a hint
             position=at,
         )
 

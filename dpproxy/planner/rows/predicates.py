@@ -48,7 +48,7 @@ from dpproxy.planner.rows.people import one_person
 from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan
 from dpproxy.planner.rows.sources import Env, apart, entries, with_ctes
 from dpproxy.planner.select_list import items
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import (
     InvalidParameter,
     SyntaxRefused,
@@ -218,7 +218,7 @@ class _Predicates:
                 else open_scan(relation, "one", self._planning)
             )
         except TooComplex as error:
-            table = identifier(self._planning.first(rows.scans[0].table))
+            table = table_text(self._planning.first(rows.scans[0].table))
             hint = f"Follow a column with fewer values; or ask SELECT count(*) FROM {table};"  # noqa: S608 - a hint
             raise TooComplex(error.message, hint=hint, position=error.position) from None
         *keys, value = [f.read(exp.column(f.name)) for f in scan.fields]

@@ -11,6 +11,7 @@ from dpproxy.session.messages import Words
 from dpproxy.session.state import Command, EngineShow, SessionState
 from dpproxy.session.transaction import Status
 from dpproxy.sql.lexer import Token, TokenKind
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidText, NoTransaction, SyntaxRefused, UndefinedObject, Unsupported
 from dpproxy.values.pgtypes import TEXT, Column
 from dpproxy.wire.intervals import HOUR, read_text, write_text
@@ -151,7 +152,8 @@ def _read_value(name: str, words: Words, *, local: bool) -> Command:
     if words.accept_one("default"):
         words.end()
         return _setting(lambda state: state.transaction.reset(name, local=local), local=local)
-    text = ", ".join(words.comma_list(lambda _: words.value()))
+    values = words.comma_list(lambda _: words.value())
+    text = ", ".join(map(identifier, values) if name.lower() == "search_path" else values)
     words.end()
     return _setting(lambda state: state.transaction.set(name, text, local=local), local=local)
 

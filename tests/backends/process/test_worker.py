@@ -63,7 +63,7 @@ def test_statements_are_answered_one_after_the_other(lane: Channel):
     assert [(row["k0"], int(row["m0"])) for row in rows] == [("0", 3), ("1", 3), ("2", 3)]  # type: ignore[attr-defined]
     assert ask(lane, 3, "run_open", ["SELECT 1 AS c0"]) == (["done", None], [{"c0": 1}])
     assert ask(lane, 4, "prepared_names", []) == (["done", []], None)
-    lane.send([5, "schema", []])
+    lane.send([5, "schema", [[]]])
     [done, schema] = lane.receive()[0]
     assert (done, isinstance(schema, Schema)) == ("done", True)
 

@@ -34,7 +34,7 @@ def fresh() -> SessionState:
         ("set SESSION Application_Name = 'Aa'", "application_name", "Aa"),
         ("SET application_name = Aa", "application_name", "aa"),
         ('SET application_name = "Aa"', "application_name", "Aa"),
-        ("SET search_path TO a, 'B', public", "search_path", "a, B, public"),
+        ("SET search_path TO a, 'B', public", "search_path", 'a, "B", public'),
         ("SET extra_float_digits = -1", "extra_float_digits", "-1"),
         ("SET datestyle TO ISO, DMY", "datestyle", "ISO, DMY"),
         ("SET TIME ZONE 'Europe/Madrid'", "timezone", "Europe/Madrid"),
