@@ -69,17 +69,20 @@ PASSES = 4
 """Parts and tables are known after one pass; another one uses them."""
 ANY_DELTA = Fraction(1, 10**6)
 """For a pass that nothing is released of."""
+_Counts = dict[bool, tuple[int, int]]
+"""How many parts of a statement share its loss, and how many its delta, as an earlier plan found; by ``apart``."""
 
 
 def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
     """Plan one accepted statement, for dp.target_error where that is set. Raises a ``Refusal``; nothing is spent."""
     work = parameters.budget
     parameters.present = present_of(context.settings)
+    known: _Counts = {}
 
     def plan_at(priced: Context) -> Plan | PublicPlan:
         parameters.budget = work
         begin()
-        return _planned(tree, priced, parameters)
+        return _planned(tree, priced, parameters, known)
 
     def plan_for(asked: Context) -> Plan | PublicPlan:
         return within_target(asked, plan_at, lambda: _rows(tree, context))
@@ -93,9 +96,9 @@ def _rows(tree: exp.Expr, context: Context) -> int | None:
     return None if None in known else max((k for k in known if k is not None), default=None)
 
 
-def _planned(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
+def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _Counts) -> Plan | PublicPlan:
     work = parameters.budget
-    tables, shares, selections = _guess(tree, context), 1, 1
+    tables, (shares, selections) = _guess(tree, context), known.get(context.apart, (1, 1))
     for _ in range(PASSES):
         parameters.budget = work
         payer, loss, delta = None, Loss(NANO), ANY_DELTA
@@ -116,6 +119,7 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan |
             return _public(found)
         count = max(1, planning.charged()), max(1, planning.selecting())
         if payer is not None and (shares, selections) == count and _named(planning.tables) == _named(tables):
+            known[context.apart] = count
             return _plan(found, planning, payer)
         tables, (shares, selections) = planning.tables, count
     raise TooComplex("the statement has too many parts that depend on each other")

@@ -26,6 +26,8 @@ DIGITS = 3
 PlanAt = Callable[[Context], Plan | PublicPlan]
 """The plan of one statement under other settings."""
 LEAST = Fraction(1, 1000)
+_AROUND = (Fraction(101, 100), Fraction(99, 100), Fraction(11, 10), Fraction(9, 10))
+"""Of the epsilon that is guessed, the parts between which the search begins."""
 CANNOT = "dp.target_error cannot be met"
 _OTHERWISE = "SET dp.epsilon instead, or dp.target_error = off;"
 _FIRST = "Ask once at a small epsilon, with dp.target_error = off: what is released then is what it is estimated from."
@@ -41,6 +43,7 @@ def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | No
     target = session.target_error(context.settings)
     if target is None or context.losses is not None:
         return plan_at(context)
+    plan_at = _once(plan_at)
     most = plan_at(priced(context, None))
     if isinstance(most, PublicPlan) or most.free:
         return most
@@ -58,6 +61,19 @@ def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | No
             if way is context and not found:
                 raise
     return min(found, key=lambda plan: plan.loss.nano)
+
+
+def _once(plan_at: PlanAt) -> PlanAt:
+    """Each plan is made once, whatever is asked of it: they differ in nothing but what is compared here."""
+    plans: dict[tuple[object, ...], Plan | PublicPlan] = {}
+
+    def plan(asked: Context) -> Plan | PublicPlan:
+        key = asked.apart, asked.settings["dp.epsilon"], asked.settings["dp.intervals"]
+        if key not in plans:
+            plans[key] = plan_at(asked)
+        return plans[key]
+
+    return plan
 
 
 def _solved(
@@ -267,8 +283,8 @@ def _least(error: Callable[[Fraction], float], target: Fraction, cap: Fraction) 
     if error(low) <= target:
         return low
     guess = cap * Fraction(error(cap)) / target
-    for each in (_rounded(guess * Fraction(11, 10)), _rounded(guess * Fraction(9, 10))) if guess else ():
-        if low < each < high:
+    for near in _AROUND if guess else ():
+        if low < (each := _rounded(guess * near)) < high:
             low, high = (low, each) if error(each) <= target else (each, high)
     while low < (middle := _rounded(Fraction(sqrt(low * high)))) < high:
         low, high = (low, middle) if error(middle) <= target else (middle, high)
