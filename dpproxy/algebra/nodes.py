@@ -24,16 +24,7 @@ class Node:
 
     def parts(self) -> list["Node"]:
         """The nodes directly below, in the order they are written."""
-        names, read = _HOLDING[type(self)]
-        found: list[Node] = []
-        if not names:
-            return found
-        for value in read(self) if len(names) > 1 else (read(self),):
-            if isinstance(value, Node):
-                found.append(value)
-            elif type(value) is tuple:
-                _gather(value, found)
-        return found
+        return _HOLDING[type(self)].parts(self)
 
     def walk(self, enter: Callable[["Node"], bool] | None = None) -> Iterator["Node"]:
         """The node and all below it, from the top; nothing below one that ``enter`` refuses."""
@@ -80,22 +71,40 @@ _PLAIN: Final = (str, int, bool, str | None, int | None, int | str | None, tuple
 
 
 class _Fields(NamedTuple):
-    """The fields in which nodes may be, and how their values are read: as a tuple where there are several."""
+    """The fields in which nodes may be, and how these are found."""
 
     names: tuple[str, ...]
-    read: Callable[[Node], Any]
+    parts: Callable[[Node], list[Node]]
 
 
 class _Holding(dict[type, _Fields]):
     """The fields in which nodes may be, by class."""
 
     def __missing__(self, kind: type) -> _Fields:
-        names = tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
-        found = self[kind] = _Fields(names, attrgetter(*names or ("__class__",)))
+        held = [f for f in fields(kind) if f.type not in _PLAIN]
+        names = tuple(f.name for f in held)
+        found = self[kind] = _Fields(names, _reader(names, {f.type for f in held}))
         return found
 
 
 _HOLDING: Final = _Holding()
+
+
+def _reader(names: tuple[str, ...], types: set[Any]) -> Callable[[Node], list[Node]]:
+    """How the nodes in fields are found: where each field is one, they need not be looked for."""
+    if not names:
+        return lambda _: []
+    read: Callable[[Node], Any] = attrgetter(*names)
+    if types == {Expr}:
+        return (lambda node: [*read(node)]) if len(names) > 1 else lambda node: [read(node)]
+
+    def gathered(node: Node) -> list[Node]:
+        found: list[Node] = []
+        value = read(node)
+        _gather(value if len(names) > 1 else (value,), found)
+        return found
+
+    return gathered
 
 
 def _gather(values: tuple[Any, ...], found: list[Node]) -> None:

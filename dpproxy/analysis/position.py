@@ -7,5 +7,5 @@ def position(node: exp.Expr | None) -> int | None:
     """Offset in characters from 0 of the leftmost token below ``node`` that the parser recorded, or None."""
     if node is None:
         return None
-    starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
-    return min(starts, default=None)
+    starts = (n.meta_get("start") for n in node.walk())
+    return min((s for s in starts if s is not None), default=None)

@@ -154,8 +154,9 @@ def check_total(query: nodes.Query) -> frozenset[int]:
     """
     parameters: set[int] = set()
     before_over: set[int] = set()
-    for node in query.walk():
-        step()
+    every = [*query.walk()]
+    step(len(every))
+    for node in every:
         if isinstance(node, nodes.Window):
             before_over.add(id(node.call))
         if not (_is_listed(node) or (id(node) in before_over and _is_window_function(node))):

@@ -147,9 +147,11 @@ class _Costs:
             costs = [self.of(part, joined if place == where else ()) for place, part in enumerate(parts)]
         elif kind is nodes.Values:
             costs = []
-        else:
-            inside = [_inside(node, part, items) if items else () for part in parts]
+        elif items:
+            inside = [_inside(node, part, items) for part in parts]
             costs = list(map(self.of, parts, inside))  # two calls deep for each level of a tree, not three
+        else:
+            costs = list(map(self.of, parts))
         size, own = _SIZE.get(kind), _FIXED.get(kind)
         if size is not None:
             self._sizes[id(node)] = size(node, self._sizes, self._longest)

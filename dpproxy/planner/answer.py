@@ -110,7 +110,7 @@ def _column(index: int, item: SelectItem, value: Typed, scope: ReleasedScope, *,
     ceiling = most_distinct(item.node.unnest(), scope.rows, scope.planning) if is_held else None
     error = None
     if call is not None:
-        found = call.aggregate.error(call.noise, scope.confidence)
+        found = call.error(scope.confidence)
         error = ColumnError(
             duck.words(item.node.unnest()).lower(),
             found.sensitivity,
@@ -201,7 +201,7 @@ def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -
             return Accuracy(place=more.place(call.columns[1]), mean=mean)
         found = worst = call.by_law(lambda n: average.distance(call.columns, n, scope.confidence))
     else:
-        words = call.aggregate.error(call.noise, scope.confidence).formula or words
+        words = call.error(scope.confidence).formula or words
         found, worst = (
             half_width(call, scope.confidence, alike=alike) if value.is_number else None
             for alike in (False, True)

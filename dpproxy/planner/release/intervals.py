@@ -235,7 +235,7 @@ class _Distances:
         call = self._scope.calls.get(added)
         if call is None or call.draw is None:
             return None
-        sd = call.aggregate.error(call.noise, self._confidence).noise_sd
+        sd = call.error(self._confidence).noise_sd
         if not sd or self._scope.filtered:
             return None
         reach = widest(call.draw[0], max(1, self._scope.groups), self._confidence)
@@ -251,7 +251,7 @@ class _Distances:
 
 def half_width(call: AggregateCall, confidence: Fraction, *, alike: bool = False) -> Distance | None:
     """Of a call; of the row farthest off where it shall be ``alike`` in all."""
-    worst = call.aggregate.error(call.noise, confidence).half_width
+    worst = call.error(confidence).half_width
     if worst is None or alike or call.law is None:
         return worst
     return call.by_law(lambda noise: duck.double(call.aggregate.error(noise, confidence).half_width or 0.0))

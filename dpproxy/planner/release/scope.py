@@ -1,13 +1,13 @@
 """The scope of released values: group keys, aggregates, and the dp functions over aggregates."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sqlglot import exp
 
 from dpproxy.aggregates.count import Count
-from dpproxy.aggregates.model import Aggregate, Noise
+from dpproxy.aggregates.model import Aggregate, Error, Noise
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -37,6 +37,14 @@ class AggregateCall:
     noise: Noise
     law: nodes.Expr | None = None
     """Which law of the noise a row has, where there are several."""
+    _errors: dict[Fraction, Error] = field(default_factory=dict, compare=False, repr=False)
+
+    def error(self, confidence: Fraction) -> Error:
+        """What is predicted of the row that is farthest off, computed once."""
+        found = self._errors.get(confidence)
+        if found is None:
+            found = self._errors[confidence] = self.aggregate.error(self.noise, confidence)
+        return found
 
     @property
     def draw(self) -> tuple[Draw, float] | None:
