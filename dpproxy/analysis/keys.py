@@ -178,7 +178,12 @@ def held(value: Value, typed: Typed) -> Value:
     return float(value) if typed.scale is None else int(value * 10**typed.scale)
 
 
+_HELD_AS_WRITTEN = frozenset((int, str, type(None)))
+
+
 def _exact(values: Sequence[Scalar | None], typed: Typed) -> tuple[Scalar | None, ...]:
+    if typed.scale == 0 and {*map(type, values)} <= _HELD_AS_WRITTEN:
+        return tuple(values)
     forms = (held(v, typed) for v in values)
     return tuple(form for form in forms if not isinstance(form, float))
 

@@ -52,7 +52,7 @@ _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 def literal(node: exp.Literal) -> Typed:
     """A number (exact) or a quoted literal, whose type is unknown until something beside it tells."""
     if node.is_string:
-        return replace(_text(str(node.this), node), type=UNKNOWN)
+        return _text(str(node.this), node, UNKNOWN)
     text = str(node.this)
     try:
         value = number(_parse_number(text))
@@ -94,7 +94,7 @@ def _parse_whole(text: str) -> int:
     return int(text)
 
 
-def _text(text: str, node: exp.Expr | None) -> Typed:
+def _text(text: str, node: exp.Expr | None, kind: SqlType = TEXT) -> Typed:
     """A constant text. Raises ``InvalidText`` where the engine could not read it, ``TooComplex`` for a long one."""
     if len(text) > LONGEST_LITERAL:
         raise TooComplex(f"a text has more than {LONGEST_LITERAL} characters", position=position(node))
@@ -102,7 +102,7 @@ def _text(text: str, node: exp.Expr | None) -> Typed:
         exact(text)
     except ValueError:
         raise InvalidText("invalid character in a text", position=position(node)) from None
-    return Typed(nodes.Text(text), TEXT, nullable=False, is_constant=True, constant=text, longest=len(text))
+    return Typed(nodes.Text(text), kind, nullable=False, is_constant=True, constant=text, longest=len(text))
 
 
 def from_value(value: object, kind: SqlType) -> Typed:
@@ -120,7 +120,7 @@ def from_value(value: object, kind: SqlType) -> Typed:
     if isinstance(held, int | Fraction):
         return _typed_number(Fraction(held), kind)
     if isinstance(held, str):
-        return replace(_text(held, None), type=kind if kind.oid in TEXTS else TEXT)
+        return _text(held, None, kind if kind.oid in TEXTS else TEXT)
     own = TIMESTAMP if isinstance(held, datetime) else DATE
     return Typed(
         duck.constant(held), own, nullable=False, is_constant=True, constant=held, first=held, last=held

@@ -80,6 +80,20 @@ CASTS: dict[str, str] = {
     "DATE": "of a TIMESTAMP inside its declared bounds, or a literal of ours",
 }
 
+NAMES: dict[type[Node], str] = dict.fromkeys(
+    (
+        nodes.ColumnRef,
+        nodes.Named,
+        nodes.Number,
+        nodes.Hole,
+        nodes.Text,
+        nodes.Truth,
+        nodes.Null,
+        nodes.Parameter,
+        nodes.Paren,
+    ),
+    "a name or a literal",
+)
 NODES: dict[type[Node], str] = {
     **dict.fromkeys(
         (
@@ -96,20 +110,7 @@ NODES: dict[type[Node], str] = {
         ),
         "a shape of a query",
     ),
-    **dict.fromkeys(
-        (
-            nodes.ColumnRef,
-            nodes.Named,
-            nodes.Number,
-            nodes.Hole,
-            nodes.Text,
-            nodes.Truth,
-            nodes.Null,
-            nodes.Parameter,
-            nodes.Paren,
-        ),
-        "a name or a literal",
-    ),
+    **NAMES,
     **dict.fromkeys((nodes.Window, nodes.Ordered), "a value of the rows around each"),
     **dict.fromkeys((nodes.Not, nodes.And, nodes.Or, nodes.IsNull, nodes.Case), "three-valued logic"),
     nodes.InList: "values of one type always compare",
@@ -159,7 +160,9 @@ def check_total(query: nodes.Query) -> frozenset[int]:
     for node in every:
         if isinstance(node, nodes.Window):
             before_over.add(id(node.call))
-        if not (_is_listed(node) or (id(node) in before_over and _is_window_function(node))):
+        if not (
+            type(node) in NAMES or _is_listed(node) or (id(node) in before_over and _is_window_function(node))
+        ):
             raise Internal("a statement was planned with an unlisted construct and is not run")
         if isinstance(node, nodes.Parameter):
             parameters.add(node.number)

@@ -60,9 +60,9 @@ def answer(
     raw = [compile_expression(i.node, scope.scope()) for i in listed]
     values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
     columns = [
-        _column(n, i, v, single, clamp=clamp) for n, (i, v) in enumerate(zip(listed, values, strict=True))
+        _column(n, i, v, single, _literal(written), clamp=clamp)
+        for n, (i, v, written) in enumerate(zip(listed, values, raw, strict=True))
     ]
-    columns = [replace(c, literal=_literal(v)) for c, v in zip(columns, raw, strict=True)]
     if intervals:
         for place, item in enumerate(listed):
             _add_interval(place, item, scope, values, columns)
@@ -103,7 +103,9 @@ def _literal(value: Typed) -> Typed | None:
     return value if value.type is UNKNOWN and value.parameter is None else None
 
 
-def _column(index: int, item: SelectItem, value: Typed, scope: ReleasedScope, *, clamp: bool) -> OpenColumn:
+def _column(
+    index: int, item: SelectItem, value: Typed, scope: ReleasedScope, literal: Typed | None, *, clamp: bool
+) -> OpenColumn:
     call = scope.calls.get(item.node.unnest())
     is_held = clamp and call is not None and isinstance(call.aggregate, Count)
     floor = 0 if is_held else None
@@ -121,7 +123,7 @@ def _column(index: int, item: SelectItem, value: Typed, scope: ReleasedScope, *,
             found.rows,
         )
     held = replace(value, sql=duck.column(f"c{index}"))
-    return OpenColumn(item.name, held, floor, error, ceiling=ceiling)
+    return OpenColumn(item.name, held, floor, error, literal, ceiling=ceiling)
 
 
 def is_selected(select: exp.Select, listed: Sequence[SelectItem], calls: Mapping[exp.Expr, object]) -> bool:

@@ -124,6 +124,8 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
 def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
     """A column of all grouping sets, as accurate as in the least accurate; ``chosen`` where noise chose keys."""
     first = columns[0]
+    if len(columns) == 1 and not chosen:
+        return first
     halves = [c.accuracy.half for c in columns if c.accuracy is not None and c.accuracy.half is not None]
     if first.accuracy is None:
         return first
@@ -256,8 +258,7 @@ class _Block:
                 allocation = self._allocation(measures, loss, keys)
             except TooLittle as error:
                 raise (error if chosen is None else error.of(self.planning.share(), 2)) from None
-            part = self._part(keys, measures, allocation, chosen)
-            number = self._add(replace(part, believed=bool(believed)))
+            number = self._add(self._part(keys, measures, allocation, chosen, believed=bool(believed)))
             numbers.append(number)
             for node, aggregate in sums.items():
                 indexes = [measures.index(m) for m in aggregate.measures]
@@ -296,7 +297,7 @@ class _Block:
     def _add(self, part: Part) -> int:
         """The number of a part, which says whom it is about."""
         where = conjuncts(self.select.args.get("where"))
-        return self.planning.add(replace(part, blocks=blocks_of(self.rows, where, self.planning)))
+        return self.planning.add(part, blocks_of(self.rows, where, self.planning))
 
     def _chosen(self, keys: Keys, measures: Sequence[Measure]) -> Chosen | None:
         """How groups are selected; None where keys are declared, or no rows are read."""
@@ -315,7 +316,13 @@ class _Block:
         return allocate(measures, self.rows.most, groups, loss, delta, wanted, concentrated=concentrated)
 
     def _part(
-        self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None, chosen: Chosen | None
+        self,
+        keys: Keys,
+        measures: Sequence[Measure],
+        allocation: Allocation | None,
+        chosen: Chosen | None,
+        *,
+        believed: bool,
     ) -> Part:
         unread = keys.discovered and chosen is None  # nothing would decide which groups are shown
         vacuous = never_holds(self.select) or unread or allocation is None or not keys.count
@@ -338,6 +345,7 @@ class _Block:
             why=allocation.why if allocation else "",
             inputs=self.planning.inputs_of(exact.parameters),
             vacuous=vacuous,
+            believed=believed,
         )
         return part if chosen is None else selecting(part, keys.listed, chosen, allocation)
 

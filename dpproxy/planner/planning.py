@@ -90,20 +90,21 @@ class Planning:
         losses = self.context.losses
         return losses[number].summed if losses is not None and number < len(losses) else None
 
-    def add(self, part: Part) -> int:
-        """The number of a part; two that are computed and released alike are one."""
+    def add(self, part: Part, blocks: tuple[str, ...] = ()) -> int:
+        """The number of a part, which is about these ``blocks``; two that are computed and released alike are one."""
         step(PART)
         for index, known in enumerate(self.parts):
             if (known.query, known.box, known.keys, known.inputs, known.vacuous) == (
                 part.query, part.box, part.keys, part.inputs, part.vacuous,
             ):  # fmt: skip
-                self.parts[index] = replace(known, believed=known.believed or part.believed)
+                if part.believed and not known.believed:
+                    self.parts[index] = replace(known, believed=True)
                 return index
         read = self.prepares and {
             t.name for t in part.query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)
         }
         tables = tuple(table for name, table in self.prepares.items() if name in read)
-        self.parts.append(replace(part, prepares=tables))
+        self.parts.append(replace(part, prepares=tables, blocks=blocks) if tables or blocks else part)
         return len(self.parts) - 1
 
     def take(self, query: nodes.Query) -> int:
