@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
-from dpproxy.aggregates.moments import COUNT, XX, XY, YY, Moments, X, Y
+from dpproxy.aggregates.joint import COUNT, XX, XY, YY, Known, X, Y
+from dpproxy.aggregates.moments import Moments
 from dpproxy.aggregates.statistic import MomentFunction, Sides
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -31,7 +32,7 @@ def _about(errors: Mapping[str, float]) -> str:
 
 COVAR_POP = MomentFunction(
     _PARTS, Moments.covariance, Moments.covariances, lambda _: {XY: duck.double(1.0)},
-    lambda s: (-_most(s), _most(s)), _both_units, _about, is_joint=True,
+    lambda s: (-_most(s), _most(s)), _both_units, _about,
 )  # fmt: skip
 COVAR_SAMP = MomentFunction(
     _PARTS,
@@ -41,7 +42,6 @@ COVAR_SAMP = MomentFunction(
     lambda s: (-2 * _most(s), 2 * _most(s)),
     _both_units,
     _about,
-    is_joint=True,
 )
 
 
@@ -55,9 +55,19 @@ def _correlation(moments: Moments) -> nodes.Expr:
 
 
 def _correlations(moments: Moments) -> f.Interval:
+    if moments.joint is not None:
+        return moments.around(_correlation(moments), (-1.0, 1.0), (XX, YY, XY), Known.correlation)
     spreads = f.multiple(f.roots(moments.variances(X)), f.roots(moments.variances(Y)))
     low, high = spreads
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -1.0, 1.0)
+
+
+def _squares(moments: Moments) -> f.Interval:
+    if moments.joint is not None:  # of the absolute value, which is no farther off
+        size = f.size(_correlation(moments))
+        found = moments.around(size, (0.0, 1.0), (XX, YY, XY), Known.correlation)
+        return f.square(found[0]), f.square(found[1])
+    return f.squares(_correlations(moments))
 
 
 def _correlation_weights(moments: Moments) -> dict[str, nodes.Expr]:
@@ -96,7 +106,7 @@ CORR = MomentFunction(
 REGR_R2 = MomentFunction(
     (*_PARTS, XX, YY),
     lambda m: f.square(_correlation(m)),
-    lambda m: f.squares(_correlations(m)),
+    _squares,
     _twice,
     lambda _: (0.0, 1.0),
     lambda _: Fraction(1),
@@ -115,7 +125,11 @@ def _slope(moments: Moments) -> nodes.Expr:
 
 
 def _slopes(moments: Moments) -> f.Interval:
-    return moments.slopes(_steepest(moments.sides))
+    most = _steepest(moments.sides)
+    if moments.joint is not None:
+        return moments.around(_slope(moments), (-most, most), (XX, XY), Known.slope)
+    low, high = moments.variances(X)
+    return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -most, most)
 
 
 def _slope_weights(moments: Moments) -> dict[str, nodes.Expr]:
@@ -135,7 +149,7 @@ def _slope_words(errors: Mapping[str, float]) -> str:
 
 REGR_SLOPE = MomentFunction(
     (*_PARTS, XX), _slope, _slopes, _slope_weights, lambda s: (-_steepest(s), _steepest(s)),
-    lambda s: s[Y].unit / s[X].unit, _slope_words, is_joint=True,
+    lambda s: s[Y].unit / s[X].unit, _slope_words,
 )  # fmt: skip
 
 
@@ -148,6 +162,17 @@ def _ats(moments: Moments, side: str) -> f.Interval:
     centre = duck.double(moments.sides[side].centre)
     low, high = moments.means(side)
     return f.plus(centre, low), f.plus(centre, high)
+
+
+def _intercept(moments: Moments) -> nodes.Expr:
+    return f.minus(_at(moments, Y), f.times(_slope(moments), _at(moments, X)))
+
+
+def _intercepts(moments: Moments) -> f.Interval:
+    if moments.joint is not None:
+        centre, limits = moments.sides[X].centre, _intercept_limits(moments.sides)
+        return moments.around(_intercept(moments), limits, (XX, XY), lambda known: known.line(centre))
+    return f.difference(_ats(moments, Y), f.product(_slopes(moments), _ats(moments, X)))
 
 
 def _intercept_weights(moments: Moments) -> dict[str, nodes.Expr]:
@@ -173,8 +198,8 @@ def _intercept_words(errors: Mapping[str, float]) -> str:
 
 REGR_INTERCEPT = MomentFunction(
     (*_PARTS, XX),
-    lambda m: f.minus(_at(m, Y), f.times(_slope(m), _at(m, X))),
-    lambda m: f.difference(_ats(m, Y), f.product(_slopes(m), _ats(m, X))),
+    _intercept,
+    _intercepts,
     _intercept_weights,
     _intercept_limits,
     lambda s: s[Y].unit,

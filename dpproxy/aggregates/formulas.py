@@ -3,7 +3,7 @@
 An interval is its two ends as SQL. Whoever writes a rule says why the ends hold every value in between.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import hypot
 
 from dpproxy.algebra import nodes
@@ -126,6 +126,15 @@ def squares(a: Interval) -> Interval:
 def roots(a: Interval) -> Interval:
     """All square roots of what is not negative."""
     return root(a[0]), root(a[1])
+
+
+def named(
+    name: str, values: Sequence[nodes.Expr], made: Callable[[Sequence[nodes.Expr]], nodes.Expr]
+) -> nodes.Expr:
+    """``made`` of values that are each written once, under a name that nothing around has."""
+    parts = ("list_transform([[", *[", "] * (len(values) - 1), f"]], lambda {name}: ", ")[1]")
+    places = [nodes.Formula((f"{name}[{n + 1}]",)) for n in range(len(values))]
+    return nodes.Formula(parts, (*values, made(places)))
 
 
 def reach(linear: Linear, sizes: Sequence[float | nodes.Expr]) -> nodes.Expr:

@@ -3,65 +3,27 @@
 Everything is in steps of the sides (``Side``), counted from their centres: at most 2^31 or so, whatever the unit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.joint import COUNT, XX, XY, YY, Ball, Known, Law, X, Y, half_width
 from dpproxy.aggregates.side import Side
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from udfs.mechanisms.linear import Linear
-
-COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
-"""The sums: of 1, of each argument, of their squares and of their products."""
-
-
-@dataclass(frozen=True, slots=True)
-class JointMoments:
-    """What sums of the noise with weights are within; ``names`` are the sums'.
-
-    ``means`` bounds, for each side, the sum of the noises of its sum and of the count with weights: all of these hold
-    together but for a small part of what may be missed.
-    """
-
-    names: tuple[str, ...]
-    linear: Linear
-    means: Mapping[str, Linear]
-
-    def reach(self, sizes: Mapping[str, float | nodes.Expr]) -> nodes.Expr:
-        """For absolute values of weights; those that are not named are 0."""
-        return f.reach(self.linear, [sizes.get(name, 0.0) for name in self.names])
-
-    def alone(self, name: str) -> float:
-        """For the weight 1 of one sum."""
-        return self.linear.reach([float(n == name) for n in self.names])
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
     """``sums`` by name: released integers. ``halves`` are the half-widths of the intervals they lie in together.
 
-    Where there is a ``joint`` law, variances and covariances are bounded by it. With x, y and p the means of the sums
-    X, Y and P, c the covariance, n the count, and primes for all of these before noise,
-
-        n (c - c') = T - n (x - x') (y - y'),  T = (P - p' n) - y' (X - x' n) - x' (Y - y' n)
-
-    T is the noise of P, X, Y and n with the weights 1, -y', -x' and x' y' - c', of which the bound is a norm N. With a
-    norm M for the noise of X and n, n abs(x - x') = abs(X - x' n) <= M(1, x') <= M(1, x) + abs(x - x') M(n), so that
-    abs(x - x') is at most d_x = M(1, x) / (n - M(n)), where n is above M(n); likewise for y. So the weights that are
-    released, 1, -y, -x and x y - c, are off by d_y, d_x and abs(x) d_y + abs(y) d_x + d_x d_y + abs(c - c'), and
-
-        (n - N(n)) abs(c - c') <= N(1, -y, -x, x y - c) + N(x) d_y + N(y) d_x
-                                  + N(n) (abs(x) d_y + abs(y) d_x + d_x d_y) + n d_x d_y
-
-    where n is above N(n). A variance is the covariance of a side with itself. Its squares are counted from a middle m,
-    so that P - p' n does not change where p' is that of what is counted, and x' y' - c' becomes 2 x' y' - p'.
+    Where there is a ``joint`` law, what is made of variances and covariances is bounded by it.
     """
 
     sums: Mapping[str, nodes.Expr]
     sides: Mapping[str, Side]
     halves: Mapping[str, int]
-    joint: JointMoments | None = None
+    joint: Law | None = None
 
     @property
     def count(self) -> nodes.Expr:
@@ -103,7 +65,10 @@ class Moments:
         """Its interval."""
         taken = self.sides[side]
         if self.joint is not None:
-            return self._around(self.variance(side), self.joint, side, side, taken.radius**2)
+            most, name = taken.radius**2, side * 2
+            return self.around(
+                self.variance(side), (0.0, most), (), lambda known: known.second(name, known.law.near)
+            )
         middled = f.clipped(
             self._quotients(side * 2), -float(taken.middle), float(taken.reach**2 - taken.middle)
         )
@@ -118,102 +83,34 @@ class Moments:
     def covariances(self) -> f.Interval:
         """Its interval."""
         if self.joint is not None:
-            return self._around(self.covariance(), self.joint, X, Y, 2 * self._most)
+            limits = (-self._most, self._most)
+            return self.around(self.covariance(), limits, (), lambda known: known.second(XY, known.law.near))
         reach = float(self.sides[X].reach * self.sides[Y].reach)
         mean = f.clipped(self._quotients(XY), -reach, reach)
         raw = f.difference(mean, f.product(self.means(X), self.means(Y)))
         return f.clipped(raw, -self._most, self._most)
 
-    def _around(self, value: nodes.Expr, joint: JointMoments, x: str, y: str, widest: float) -> f.Interval:
+    def around(
+        self,
+        value: nodes.Expr,
+        limits: tuple[float, float],
+        second: Sequence[str],
+        made: Callable[[Known], nodes.Expr],
+    ) -> f.Interval:
         """By the joint law; what is kept within limits is no farther from what keeps to them."""
-        far = {s: f.size(self.mean(s)) for s in (x, y)}
-        off = {s: self._off(joint, s) for s in (x, y)}
-        number, both = joint.alone(COUNT), f.times(off[x], off[y])
-        crossed = f.plus(f.times(far[x], off[y]), f.times(far[y], off[x]), both)
-        turned = f.minus(f.times(duck.double(2.0), self.mean(x), self.mean(y)), self._product(x, y))
-        sizes: dict[str, float | nodes.Expr] = {x + y: 1.0, COUNT: f.size(turned)}
-        sizes |= {x: f.scaled(far[x], 2.0)} if x == y else {x: far[y], y: far[x]}
-        above = f.plus(
-            joint.reach(sizes),
-            f.scaled(off[y], joint.alone(x)),
-            f.scaled(off[x], joint.alone(y)),
-            f.scaled(crossed, number),
-            f.times(self.count, both),
+        if self.joint is None:
+            raise AssertionError("there is a joint law")
+        sides = list(self.sides)
+        of = {side: self.mean(side) for side in sides}
+        of |= {name: self._second(name[0], name[1]) for name in self.sums if len(name) == 2}
+        known = Known(
+            self.joint,
+            {name: Ball(value) for name, value in ({COUNT: self._double(COUNT)} | of).items()},
+            {side: float(self.sides[side].middle) for side in sides},
+            duck.double(limits[1] - limits[0]),
         )
-        least = max(number, *(joint.means[s].reach((0.0, 1.0)) for s in (x, y)))
-        is_many = nodes.Binary(">", self.count, duck.double(least))
-        left = f.minus(self.count, duck.double(number))
-        half = duck.case([(is_many, f.over(above, left))], duck.double(widest))
-        limits = (0.0, widest) if x == y else (-self._most, self._most)
-        return f.clipped((f.minus(value, half), f.plus(value, half)), *limits)
-
-    def slopes(self, most: float) -> f.Interval:
-        """Of c / v, the covariance over the variance of x, which ``most`` bounds before noise.
-
-        With b = c / v and b' = c' / v', v (b - b') = (c - c') - b' (v - v'), and with a = y - b x, a' = y' - b' x'
-
-            n ((c - c') - b' (v - v')) = T - n (x - x') (y - y') + b' n (x - x')^2,
-
-        T the noise of P, Q, X, Y and n with the weights 1, -b', -(a' - b' x'), -x' and x' a' - b' m, where Q adds up
-        squares from the middle m. With D = abs(b - b') and r = abs(x) + d_x, a is off by at most
-        d_y + abs(b) d_x + D r. So the weights that are released are off by D, d_y + 2 abs(b) d_x + 2 D r, d_x and
-        abs(a) d_x + r (d_y + abs(b) d_x + D r) + D abs(m), and, where the bracket is above zero,
-
-            D (n v - N(Q) - 2 r N(X) - (r^2 + abs(m)) N(n) - n d_x^2) <= N(1, b, a - b x, x, x a - b m)
-                + N(X) (d_y + 2 abs(b) d_x) + N(Y) d_x + N(n) (abs(a) d_x + r (d_y + abs(b) d_x))
-                + n d_x d_y + abs(b) n d_x^2
-        """
-        joint = self.joint
-        if joint is None:
-            low, high = self.variances(X)
-            return f.clipped(f.quotient(self.covariances(), (f.positive(low), f.positive(high))), -most, most)
-        off = {s: self._off(joint, s) for s in (X, Y)}
-        x, y, variance = self.mean(X), self.mean(Y), self._second(X, X)
-        slope = f.over(self._second(X, Y), variance)
-        level, middle = f.minus(y, f.times(slope, x)), float(self.sides[X].middle)
-        reach, tilted = f.plus(f.size(x), off[X]), f.times(f.size(slope), off[X])
-        alone = {name: joint.alone(name) for name in (COUNT, X, Y, XX)}
-        sizes: dict[str, float | nodes.Expr] = {
-            XY: 1.0,
-            XX: f.size(slope),
-            X: f.size(f.minus(level, f.times(slope, x))),
-            Y: f.size(x),
-            COUNT: f.size(f.minus(f.times(x, level), f.scaled(slope, middle))),
-        }
-        above = f.plus(
-            joint.reach(sizes),
-            f.scaled(f.plus(off[Y], f.scaled(tilted, 2.0)), alone[X]),
-            f.scaled(off[X], alone[Y]),
-            f.scaled(
-                f.plus(f.times(f.size(level), off[X]), f.times(reach, f.plus(off[Y], tilted))), alone[COUNT]
-            ),
-            f.times(self.count, off[X], f.plus(off[Y], tilted)),
-        )
-        below = f.minus(
-            f.times(self.count, f.minus(variance, f.square(off[X]))),
-            f.plus(
-                duck.double(alone[XX] + abs(middle) * alone[COUNT]),
-                f.scaled(reach, 2 * alone[X]),
-                f.scaled(f.square(reach), alone[COUNT]),
-            ),
-        )
-        zero, least = duck.double(0.0), max(joint.means[s].reach((0.0, 1.0)) for s in (X, Y))
-        known = nodes.And(
-            (
-                nodes.Binary(">", self.count, duck.double(least)),
-                nodes.Binary(">", variance, zero),
-                nodes.Binary(">", below, zero),
-            )
-        )
-        half = duck.case([(known, f.over(above, below))], duck.double(2 * most))
-        value = f.inside(f.over(self._second(X, Y), f.positive(variance)), -most, most)
-        return f.clipped((f.minus(value, half), f.plus(value, half)), -most, most)
-
-    def _off(self, joint: JointMoments, side: str) -> nodes.Expr:
-        """How far off a mean is, where there are enough rows."""
-        means = joint.means[side]
-        left = f.minus(self.count, duck.double(means.reach((0.0, 1.0))))
-        return f.over(f.reach(means, (1.0, f.size(self.mean(side)))), left)
+        kept, half = f.inside(value, *limits), half_width(known, second, made)
+        return f.clipped((f.minus(kept, half), f.plus(kept, half)), *limits)
 
     def _second(self, x: str, y: str) -> nodes.Expr:
         """A variance or covariance as it was drawn, not kept within its limits."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.joint import COUNT, Law
 from dpproxy.aggregates.model import Error, Measure, Noise
-from dpproxy.aggregates.moments import COUNT, JointMoments, Moments
+from dpproxy.aggregates.moments import Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -20,8 +21,8 @@ from dpproxy.values.pgtypes import SqlType
 from udfs.mechanisms.linear import Linear
 
 Sides = Mapping[str, Side]
-MEANS = Fraction(1, 64)
-"""Of what an interval may miss, the share of the intervals of means, on which it hardly depends."""
+SIDES = Fraction(1, 128)
+"""Of what an interval may miss, the share of each bound on which it hardly depends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,6 @@ class MomentFunction:
     limits: Callable[[Sides], tuple[float, float]]
     unit: Callable[[Sides], Fraction]
     formula: Callable[[Mapping[str, float]], str]
-    is_joint: bool = False
-    """Whether its interval follows from the joint law of the noise: of variances, covariances and slopes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Statistic:
         return tuple(self.named[part] for part in self.function.parts)
 
     def _moments(
-        self, columns: Sequence[nodes.Expr], halves: Sequence[int] = (), joint: JointMoments | None = None
+        self, columns: Sequence[nodes.Expr], halves: Sequence[int] = (), joint: Law | None = None
     ) -> Moments:
         parts = self.function.parts
         return Moments(
@@ -94,25 +93,22 @@ class Statistic:
 
         Where the joint law of the noise bounds variances and covariances, little is left for the sums by themselves.
         """
-        joint = self._joint(noise, confidence) if self.function.is_joint else None
+        joint = self._joint(noise, confidence)
         if joint is not None:
-            confidence = 1 - (1 - confidence) * MEANS
+            confidence = 1 - (1 - confidence) * SIDES
         low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence), joint))
         return self._shown(low), self._shown(high)
 
-    def _joint(self, noise: Noise, confidence: Fraction) -> JointMoments | None:
-        """The bounds of sums with weights; those of each mean, and the sums by themselves, miss ``MEANS`` each."""
+    def _joint(self, noise: Noise, confidence: Fraction) -> Law | None:
+        """The bounds of sums with weights.
+
+        Means, variances, covariances, what is left of rows, and all sums together miss ``SIDES`` each.
+        """
         parts, missed = self.function.parts, 1 - confidence
-        linear = Linear.of(noise.draws, 1 - missed * (1 - MEANS * (1 + len(self.sides))))
-        if linear is None:
+        near = 1 - missed * (1 - SIDES * (len(parts) + 1))
+        if Linear.of(noise.draws, near) is None:
             return None
-        draws, means = dict(zip(parts, noise.draws, strict=True)), dict[str, Linear]()
-        for side in self.sides:
-            found = Linear.of([draws[side], draws[COUNT]], 1 - missed * MEANS)
-            if found is None:
-                return None
-            means[side] = found
-        return JointMoments(parts, linear, means)
+        return Law(dict(zip(parts, noise.draws, strict=True)), near, 1 - missed * SIDES)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         widths = [self.named[p].width * self._worth(p) * noise.rows for p in self.function.parts]

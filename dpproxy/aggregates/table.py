@@ -9,9 +9,9 @@ from dpproxy.aggregates import covariance, geometric, order, variance
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count, count_measure, distinct_measure
 from dpproxy.aggregates.filter import kept, rows_where
+from dpproxy.aggregates.joint import COUNT, XX, XY, YY, X, Y
 from dpproxy.aggregates.logical import Decided
 from dpproxy.aggregates.model import Aggregate
-from dpproxy.aggregates.moments import COUNT, XX, XY, YY, X, Y
 from dpproxy.aggregates.operands import (
     Condition,
     compiled,

@@ -9,7 +9,8 @@ from fractions import Fraction
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.average import mean_type
-from dpproxy.aggregates.moments import COUNT, XX, Moments, X
+from dpproxy.aggregates.joint import COUNT, XX, X
+from dpproxy.aggregates.moments import Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.aggregates.statistic import MomentFunction, Sides, Statistic
 from dpproxy.aggregates.sum import number_measure
@@ -70,7 +71,7 @@ def _about_root(errors: Mapping[str, float]) -> str:
 
 VAR_POP = MomentFunction(
     _PARTS, lambda m: m.variance(X), lambda m: m.variances(X), _one,
-    lambda s: (0.0, s[X].radius ** 2), _squared, _about, is_joint=True,
+    lambda s: (0.0, s[X].radius ** 2), _squared, _about,
 )  # fmt: skip
 VAR_SAMP = MomentFunction(
     _PARTS,
@@ -80,13 +81,12 @@ VAR_SAMP = MomentFunction(
     lambda s: (0.0, 2 * s[X].radius ** 2),
     _squared,
     _about,
-    is_joint=True,
 )
 STDDEV_POP = MomentFunction(
     _PARTS, lambda m: f.root(m.variance(X)), lambda m: f.roots(m.variances(X)), _root_pop,
-    lambda s: (0.0, s[X].radius), _plain, _about_root, is_joint=True,
+    lambda s: (0.0, s[X].radius), _plain, _about_root,
 )  # fmt: skip
 STDDEV_SAMP = MomentFunction(
     _PARTS, lambda m: f.root(_sample(m)), lambda m: f.roots(_samples(m)), _root_sample,
-    lambda s: (0.0, 2**0.5 * s[X].radius), _plain, _about_root, is_joint=True,
+    lambda s: (0.0, 2**0.5 * s[X].radius), _plain, _about_root,
 )  # fmt: skip

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpproxy.aggregates import formulas as f
-from dpproxy.aggregates.moments import COUNT, XX, XY, YY, Moments, X, Y
+from dpproxy.aggregates.joint import COUNT, XX, XY, YY, X, Y
+from dpproxy.aggregates.moments import Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes

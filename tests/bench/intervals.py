@@ -29,6 +29,7 @@ MORE = (
     "regr_slope(y, x)",
     "regr_intercept(y, x)",
     "corr(y, x)",
+    "regr_r2(y, x)",
 )
 KINDS = (*TIGHT, *WIDE, *MORE)
 EPSILONS = ("0.1", "1")

@@ -15,12 +15,10 @@ def test_a_row_has_how_often_intervals_hold_and_how_near_they_are():
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["avg(x)", *intervals.MORE])
 def test_half_widths_are_at_most_a_third_above_the_best(kind: str):
-    """1.25 was measured, of 20,000 draws: the quantile of 95 % is off by 5 % less than once in 10**6 times.
+    """1.29 was measured, of 20,000 draws: the quantile of 95 % is off by 5 % less than once in 10**6 times.
 
-    Of 900 answers or more 91 % hold but once in 10**6 times: 4.9 standard deviations under 95 %. Intercepts and
-    correlations follow from an interval of each moment, so that they are wider.
+    Of 900 answers or more 91 % hold but once in 10**6 times: 4.9 standard deviations under 95 %.
     """
     _, row = intervals.measured([kind], intervals.ANSWERS)
     assert all(int(held) >= 91 for held in row[1::2])
-    most = 2.6 if kind.startswith(("corr", "regr_intercept")) else 1.31
-    assert all(0.95 <= float(near) <= most for near in row[2::2])
+    assert all(0.95 <= float(near) <= 1.35 for near in row[2::2])

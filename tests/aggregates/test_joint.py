@@ -1,0 +1,100 @@
+"""What the bounds of variances, lines and correlations rest on: the identities, in exact arithmetic."""
+
+import random
+from fractions import Fraction as Q
+from math import sqrt
+
+import pytest
+
+from dpproxy.aggregates.joint import Ball
+from dpproxy.analysis import duck
+from tests.aggregates.conftest import evaluate
+
+NAMES = ("n", "x", "y", "xx", "xy", "yy")
+Sums = dict[str, Q]
+
+
+@pytest.fixture(params=range(20))
+def sums(request: pytest.FixtureRequest) -> tuple[Sums, Sums]:
+    """Before noise, and released."""
+    source = random.Random(request.param)
+    rows = [(source.randint(-9, 9), source.randint(-9, 9)) for _ in range(30)]
+    exact = dict(
+        zip(
+            NAMES,
+            map(
+                Q,
+                (
+                    len(rows),
+                    sum(u for u, _ in rows),
+                    sum(v for _, v in rows),
+                    sum(u * u for u, _ in rows),
+                    sum(u * v for u, v in rows),
+                    sum(v * v for _, v in rows),
+                ),
+            ),
+            strict=True,
+        )
+    )
+    return exact, {name: s + source.randint(-5, 5) for name, s in exact.items()}
+
+
+class Line:
+    """What sums say: means, variances, the covariance and both slopes."""
+
+    def __init__(self, of: Sums) -> None:
+        self.n, self.x, self.y = of["n"], of["x"] / of["n"], of["y"] / of["n"]
+        self.v, self.w = of["xx"] / self.n - self.x**2, of["yy"] / self.n - self.y**2
+        self.c = of["xy"] / self.n - self.x * self.y
+        self.b, self.h = self.c / self.v, self.c / self.w
+
+
+def test_a_slope_and_an_intercept_are_off_by_what_is_said(sums: tuple[Sums, Sums]):
+    exact, released = sums
+    one, two = Line(exact), Line(released)
+    e = {name: released[name] - exact[name] for name in NAMES}
+    dx, x, y, b = two.x - one.x, one.x, one.y, one.b
+    level = y - b * x
+    left = e["y"] - level * e["n"] - b * e["x"]
+    turned = e["xy"] - level * e["x"] - b * e["xx"] - x * left
+    assert left == two.n * (two.y - y - b * dx)
+    assert two.n * two.v * (two.b - b) == turned - dx * left
+    for place in (Q(0), Q(7)):
+        q, before = (place + two.x) / two.v, (place + x) / one.v
+        main = left - before * turned
+        off = main - (q - before) * turned + q * dx * left
+        assert two.n * ((two.y - two.b * (place + two.x)) - (y - b * (place + x))) == off
+
+
+def test_a_correlation_is_off_by_what_is_said(sums: tuple[Sums, Sums]):
+    exact, released = sums
+    one, two = Line(exact), Line(released)
+    e = {name: released[name] - exact[name] for name in NAMES}
+    dx, dy, x, y, b, h = two.x - one.x, two.y - one.y, one.x, one.y, one.b, one.h
+    crossed = e["xy"] - x * e["y"] - y * e["x"] + x * y * e["n"]
+    squares = [e[2 * s] - 2 * mean * e[s] + mean**2 * e["n"] for s, mean in (("x", x), ("y", y))]
+    main = crossed - (b * squares[0] + h * squares[1]) / 2
+    above = float(main / two.n - dx * dy + (b * dx**2 + h * dy**2) / 2)
+    z = sqrt(one.w * two.v / (one.v * two.w))
+    spread, before = sqrt(two.v * two.w), float(one.c) / sqrt(one.v * one.w)
+    off = above / spread + before * ((z + 1 / z) / 2 - 1)
+    assert float(two.c) / spread - before == pytest.approx(off, abs=1e-12)
+
+
+def test_balls_hold_what_is_made_of_numbers_in_them():
+    source = random.Random(3)
+    for _ in range(50):
+        values = [source.uniform(-5, 5), source.uniform(2, 5)]
+        offs = [source.uniform(0, 1), source.uniform(0, 1)]
+        a, b = (Ball(duck.double(v), duck.double(o)) for v, o in zip(values, offs, strict=True))
+        p, q = (v + o * source.choice([-1, 1, 0.5]) for v, o in zip(values, offs, strict=True))
+        made = {
+            "+": (a.plus(b), p + q),
+            "-": (a.minus(b), p - q),
+            "*": (a.times(b), p * q),
+            "/": (a.over(b), p / q),
+        }
+        for ball, before in made.values():
+            value, off, size = evaluate([ball.value, ball.off, ball.size], {"m0": 1})
+            assert abs(value - before) <= off + 1e-12
+            assert abs(before) <= size + 1e-12
