@@ -64,6 +64,10 @@ def _data(config: Config) -> tuple[Path, Schema]:
     """The file with the public tables, and the schema; no row of a protected table is read."""
     if config.data.path is None or is_sqlite(config.data.path):
         raise StartupError(f"data.{config.database}: the self-test needs DuckDB, Parquet or CSV files")
+    if config.data.schemas or config.data.fold_names:
+        raise StartupError(
+            f"data.{config.database}: the self-test needs one schema, with names as the file spells them"
+        )
     prepare(config, tell)
     config.state.mkdir(exist_ok=True, mode=0o700)
     path = snapshot(config.data.path, config.state, tell)

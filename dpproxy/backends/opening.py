@@ -1,10 +1,12 @@
 """How a data source is opened: one function for each scheme of `data.NAME.url`, and one for `data.NAME.path`."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dpproxy.backends.duckdb.prepared import prepared_file
 from dpproxy.backends.duckdb.snapshot import snapshot
+from dpproxy.backends.folding import Folded
 from dpproxy.backends.places import check_names, check_read
 from dpproxy.backends.process.remote import Remote
 from dpproxy.backends.servers.local import beside
@@ -34,10 +36,10 @@ def open_source(config: Config, secret: bytes, progress: Callable[[str], None]) 
     opened = OPENERS[scheme](config, secret, progress)
     try:
         check_read(schemas, opened.backend.schema(), config.database)
-    except StartupError:
+        return replace(opened, backend=Folded(opened.backend)) if config.data.fold_names else opened
+    except BaseException:
         opened.backend.close()
         raise
-    return opened
 
 
 def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Opened:

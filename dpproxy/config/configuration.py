@@ -31,6 +31,8 @@ class Data:
     """In a PostgreSQL database, the schema for prepared tables; None truncates rows in each statement instead."""
     schemas: tuple[str, ...] = ()
     """Of a PostgreSQL database or a DuckDB file, the schemas that are served under their own names."""
+    fold_names: bool = False
+    """Whether tables and columns are served in small letters, whatever they are in."""
     policy_files: tuple[Path, ...] = ()
     unmatched: str | None = None
     """What to say of a pattern of policy files that matches none: a mistake once they are to be read."""
@@ -185,6 +187,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("data.NAME", "url", read.source),
     ConfigKey("data.NAME", "prepared_schema", read.name),
     ConfigKey("data.NAME", "schemas", read.names),
+    ConfigKey("data.NAME", "fold_names", read.truth),
     ConfigKey("data.NAME", "policy", read.patterns),
     ConfigKey("data.NAME", "ledger", read.postgres),
     ConfigKey("data.NAME", "high_water", read.path),
@@ -415,6 +418,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
                 url=values.get(f"data.{name}.url"),
                 prepared_schema=values.get(f"data.{name}.prepared_schema"),
                 schemas=values.get(f"data.{name}.schemas", ()),
+                fold_names=values.get(f"data.{name}.fold_names", False),
                 policy_files=policies[name][0],
                 unmatched=policies[name][1],
                 ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),

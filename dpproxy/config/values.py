@@ -104,6 +104,14 @@ def name(value: object) -> str:
     return value
 
 
+def truth(value: object) -> bool:
+    """True or false."""
+    found = {"true": True, "false": False}.get(value) if isinstance(value, str) else value
+    if not isinstance(found, bool):
+        raise Wrong("true or false")
+    return found
+
+
 def names(value: object) -> tuple[str, ...]:
     """Names of schemas, each once."""
     if isinstance(value, str):  # from the environment

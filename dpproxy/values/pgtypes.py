@@ -219,6 +219,8 @@ class Schema:
     """By table, the columns that are left out for their type or collation."""
     places: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Of each table in another schema than public, ``clinic.visits``, that schema and its name there."""
+    spellings: dict[str, str] = field(default_factory=dict)
+    """Of each name that is served otherwise than the engine spells it, how it is served."""
 
     def column(self, table: str, name: str) -> Column | None:
         """The column, or None."""

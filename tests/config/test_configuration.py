@@ -108,6 +108,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "data.NAME.url": "postgresql://reader:secret@db/people",
         "data.NAME.prepared_schema": "kept",
         "data.NAME.schemas": "clinic, lab",
+        "data.NAME.fold_names": "true",
         "data.NAME.policy": "own.sql",
         "data.NAME.ledger": "postgresql://ann:secret@db/own",
         "data.NAME.high_water": "o",

@@ -5,10 +5,12 @@ from sqlglot import exp
 from dpproxy.config.settings import search_path
 from dpproxy.planner.access import Context, is_known
 from dpproxy.planner.rewrites.qualifiers import is_of_with
+from dpproxy.planner.rewrites.spellings import as_served
 
 
 def in_schemas(tree: exp.Expr, context: Context) -> exp.Expr:
     """The tree, each table with the first schema of the path that has one which the caller may know of."""
+    tree = as_served(tree, context.schema)
     if not context.schema.places:
         return tree
     path = search_path(context.settings, context.caller.user)
