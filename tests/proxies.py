@@ -34,6 +34,7 @@ CONFIG = """\
 [server]
 listen = "127.0.0.1:{port}"
 padding = "{padding}"
+processes = {processes}
 {more}
 [state]
 directory = "state"
@@ -79,6 +80,7 @@ def write_home(
     padding: str = "0ms",
     more: str = "",
     port: int = 0,
+    processes: int = 1,
     users: Mapping[str, Sequence[str]] = USERS,
 ) -> Path:
     """Data, policy, users and configuration in a folder; the configuration's path."""
@@ -89,7 +91,9 @@ def write_home(
     (folder / "policy.sql").write_text(policy, encoding="utf-8")
     _write_users(folder / "users.toml", users)
     file = folder / "dpproxy.toml"
-    file.write_text(CONFIG.format(port=port, padding=padding, more=more), encoding="utf-8")
+    file.write_text(
+        CONFIG.format(port=port, padding=padding, more=more, processes=processes), encoding="utf-8"
+    )
     return file
 
 

@@ -37,6 +37,7 @@ _CONFIG = """\
 [server]
 listen = "127.0.0.1:0"
 padding = "{padding}"
+processes = 1
 [state]
 directory = "state"
 [data.main]

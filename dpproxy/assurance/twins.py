@@ -113,6 +113,7 @@ GRANT SELECT ON keys TO analyst;
 _CONFIG = """\
 [server]
 listen = "127.0.0.1:0"
+processes = 1
 [state]
 directory = "state"
 [data.main]

@@ -1,19 +1,41 @@
 """``dpproxy serve``: checks the configuration and starts databases and server."""
 
 import gc
+import os
+import sys
+from dataclasses import replace
 
+from dpproxy.backends.process.confine import bytes_of
 from dpproxy.cli.page import page
 from dpproxy.config.configuration import LOCAL, Config, check_files, load_config
 from dpproxy.config.tls import server_context
 from dpproxy.config.users import UsersFile, check_private, mock_key, read_users
 from dpproxy.server.options import Options
+from dpproxy.server.place import Place
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import say, tell
 
 
 def serve(arguments: Arguments) -> int:
     """Serve until a signal stops it."""
+    place = Place.given(os.environ)
     config = load_config(arguments.config)
+    if place.end is None:
+        _check(config)
+    else:
+        config = _part(config, place)
+    if place.end is None and config.processes > 1:
+        _serve_by_several(config)
+        return 0
+    gc.disable()  # all that a start makes stays: looking it through for garbage takes a fifth of it
+    try:
+        _serve(config, place)
+    finally:
+        gc.enable()
+    return 0
+
+
+def _check(config: Config) -> None:
     check_files(config)
     read_users(config.users)
     check_private(config.users, tell)
@@ -23,32 +45,63 @@ def serve(arguments: Arguments) -> int:
         server_context(config.tls_certificate, config.tls_key)
     elif config.host not in LOCAL:
         tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
-    gc.disable()  # all that a start makes stays: looking it through for garbage takes a fifth of it
-    try:
-        _serve(config)
-    finally:
-        gc.enable()
-    return 0
 
 
-def _serve(config: Config) -> None:
+def _serve_by_several(config: Config) -> None:
+    """Listen, and start the processes that serve."""
+    from dpproxy.server.processes import Processes  # noqa: PLC0415 - slow to import
+
+    own = Options(host=config.host, port=config.port)
+    module = [
+        "-m",
+        "dpproxy.system.process",
+        str(os.getpid()),
+        "dpproxy",
+        "serve",
+        "--config",
+        str(config.file),
+    ]
+    with page(config, own.page_key, tell) as show:
+
+        def listening(told: str, port: int) -> None:
+            say(told.format(port=port))
+            show(port)
+
+        Processes(own, config.processes, (sys.executable, *module), tell).run(listening)
+
+
+def _part(config: Config, place: Place) -> Config:
+    """The configuration of one process of several: its share of memory, and a port of its own for metrics."""
+    share = f"{80 // place.count}%"  # of the machine's, of which an engine takes 80 % by itself
+    if config.memory is not None:
+        share = f"{bytes_of(config.memory) // place.count // 1000}KB"
+    port = config.metrics_port and config.metrics_port + place.number
+    return replace(config, memory=share, metrics_port=port, page=None)
+
+
+def _serve(config: Config, place: Place) -> None:
     """Start and serve; garbage is looked for from then on."""
     from dpproxy.engine.databases import open_databases  # noqa: PLC0415 - slow to import
     from dpproxy.server.listener import Server  # noqa: PLC0415 - too
 
     own = options(config)
+    if place.page_key is not None:
+        own = replace(own, page_key=place.page_key)
     with page(config, own.page_key, tell) as show, open_databases(config, tell) as databases:
-        server = Server(own, databases, UsersFile(config.users))
+        server = Server(own, databases, UsersFile(config.users), place)
         host = f"[{config.host}]" if ":" in config.host else config.host
         versions = databases.versions()
-        served = f"serving {', '.join(versions)} on {host}"
         policy = f"(policy version {', '.join(map(str, versions.values()))})"
+        served = f"serving {', '.join(versions)} on {host}:{{port}} {policy}"
 
         gc.freeze()
         gc.enable()
 
         def listening(port: int) -> None:
-            say(f"{served}:{port} {policy}")
+            if place.end is not None:
+                place.tell({"kind": "ready", "told": served})
+                return
+            say(served.format(port=port))
             show(port)
 
         server.run(listening)

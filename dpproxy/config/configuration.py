@@ -7,6 +7,7 @@ import difflib
 import glob
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -64,6 +65,7 @@ class Config:
     max_connections: int
     login_timeout: float
     drain: float
+    processes: int
     root: Path
     """The state directory of all data sources."""
     sources: Mapping[str, Data]
@@ -170,6 +172,16 @@ class ConfigKey:
 
 
 REQUIRED = object()
+MOST = 4
+"""The processes that serve by default, at most: each has prepared tables and an engine of its own."""
+
+
+def by_cores() -> int:
+    """The processes that serve by default: one for each two cores."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    return min(max(1, cores // 2), MOST)
+
+
 LOCAL = ("127.0.0.1", "::1", "localhost")
 """Hosts that only programs of the same machine reach."""
 KEYS: tuple[ConfigKey, ...] = (
@@ -180,6 +192,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("server", "max_connections", read.whole(1, 10_000), 64),
     ConfigKey("server", "login_timeout", read.positive_duration, 60.0),
     ConfigKey("server", "drain", read.duration, 30.0),
+    ConfigKey("server", "processes", read.whole(1, 64), by_cores()),
     ConfigKey("state", "directory", read.path, REQUIRED),
     ConfigKey("state", "ledger", read.postgres),
     ConfigKey("state", "high_water", read.path),
@@ -411,6 +424,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         max_connections=values["server.max_connections"],
         login_timeout=values["server.login_timeout"],
         drain=values["server.drain"],
+        processes=values["server.processes"],
         root=folder / values["state.directory"],
         sources={
             name: Data(

@@ -203,7 +203,7 @@ class Client:
             if self.session.caller is not None:
                 await self._outside(self.session.close)
         finally:
-            self._service.admitted -= self._admitted
+            self._service.leave(self.session.process)
         self._writer.close()
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(FAREWELL):
@@ -306,7 +306,7 @@ class Client:
         self._out.limit()
 
     def _admit(self, caller: Caller) -> None:
-        self._service.admit(is_admin=caller.is_admin)
+        self._service.admit(caller)
         self._admitted = True
 
     async def _drive(self, message: m.Frontend) -> None:

@@ -1,4 +1,4 @@
-"""The server: listens, accepts clients, and stops. Only this module and ``client`` use asyncio."""
+"""The server: listens, accepts clients, and stops."""
 
 import asyncio
 import os
@@ -13,6 +13,7 @@ from typing import Final
 from dpproxy.config.tls import server_context
 from dpproxy.server.client import Client
 from dpproxy.server.options import Options
+from dpproxy.server.place import Channel, Message, Place
 from dpproxy.server.service import LOCAL, LOGGING_IN, RESERVED, Service
 from dpproxy.session.session import Engines, Users
 from dpproxy.system.processor import Processor
@@ -25,22 +26,27 @@ GRACE: Final = 10.0
 """Seconds that clients get to disconnect when the server stops."""
 USERS: Final = 1.0
 """Seconds between two checks for sessions of removed users."""
+BACKLOG: Final = 1024
+"""Connections that may wait to be accepted."""
 LOOK: Final = 0.02
 """Seconds between two checks of whether all clients have left."""
 SPARE: Final = 4
 """Threads for logins, beside one for each session."""
 
+Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
+
 
 class Server:
     """Serves the engines to many clients, until it is stopped."""
 
-    def __init__(self, options: Options, engines: Engines, users: Users) -> None:
+    def __init__(self, options: Options, engines: Engines, users: Users, place: Place | None = None) -> None:
         executor = ThreadPoolExecutor(
             options.max_connections + RESERVED + SPARE, thread_name_prefix="statement"
         )
         crt = options.tls_certificate
         tls = None if crt is None else server_context(crt, options.tls_key)
         self._service = Service(options, engines, users, executor, tls, _binding(options))
+        self._service.place = place or Place()
         self._last_process = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -93,48 +99,82 @@ class Server:
 
     async def _serve(self, on_listening: Callable[[int], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        with _signals(self._loop, self._signalled):
+        with signals(self._loop, self._signalled):
             try:
                 async with asyncio.TaskGroup() as tasks:
-                    listener = await self._listen(tasks)
-                    on_listening(listener.sockets[0].getsockname()[1])
+                    close = await self._listen(tasks, on_listening)
                     home = tasks.create_task(Processor().keep(asyncio.sleep))
                     users = tasks.create_task(self._watch_users())
                     await self._stopping.wait()
                     home.cancel()
                     users.cancel()
                     await self._drain()
-                    listener.close()
+                    close()
                     tasks.create_task(self._part())
             except* StartupError as group:
                 raise group.exceptions[0] from None
 
-    async def _listen(self, tasks: asyncio.TaskGroup) -> asyncio.Server:
+    async def _listen(
+        self, tasks: asyncio.TaskGroup, on_listening: Callable[[int], None]
+    ) -> Callable[[], None]:
+        """Take clients from the address, or from the process that listens; returns what ends that."""
+        service, place = self._service, self._service.place
+
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             # Clients over the limit of logins get an error; beyond twice the limit they are dropped without one.
-            service = self._service
             if service.logging_in >= 2 * (LOGGING_IN * service.options.max_connections + LOCAL):
                 writer.transport.abort()
+                place.tell({"kind": "left"})
             else:
                 _keep_alive(writer.get_extra_info("socket"))
                 tasks.create_task(self._attend(reader, writer))
 
-        host, port = self._service.options.host, self._service.options.port
+        if place.end is None:
+            listener = await listen(service.options, accept)
+            on_listening(listener.sockets[0].getsockname()[1])
+            return listener.close
+
+        def receive(message: Message, client: socket.socket | None) -> None:
+            if client is None:
+                service.hear(message)
+            else:
+                tasks.create_task(self._adopt(client, accept))
+
+        channel = Channel(place.end, receive)
+        place.tell = channel.send
+        orphaned = tasks.create_task(self._orphaned(channel))
+        on_listening(0)
+
+        def close() -> None:
+            orphaned.cancel()
+            channel.close()
+
+        return close
+
+    async def _adopt(self, client: socket.socket, accept: Accept) -> None:
+        """Serve a client that another process has accepted."""
+        loop = asyncio.get_running_loop()
+        protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader(loop=loop), accept, loop=loop)
         try:
-            return await asyncio.start_server(accept, host, port, backlog=1024)
-        except OSError as error:
-            known = error.errno and not isinstance(error, socket.gaierror)
-            reason = os.strerror(error.errno or 0) if known else error.strerror
-            raise StartupError(f"cannot listen on {host}:{port}: {reason}") from None
+            await loop.connect_accepted_socket(lambda: protocol, client)
+        except OSError:  # it has gone
+            client.close()
+            self._service.place.tell({"kind": "left"})
+
+    async def _orphaned(self, channel: Channel) -> None:
+        """Stop where the process that listens has ended."""
+        await channel.ended.wait()
+        self._stopping.set()
 
     async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._last_process = self._last_process % 0x7FFFFFFF + 1
+        self._last_process = self._service.place.session(self._last_process)
         client = Client(self._service, reader, writer, self._last_process)
         self._service.clients[client.session.process] = client
         try:
             await client.run()
         finally:
             self._service.clients.pop(client.session.process, None)
+            self._service.place.tell({"kind": "left"})
 
     async def _watch_users(self) -> None:
         """End idle sessions, too, whose user was removed or has lost a role."""
@@ -145,10 +185,11 @@ class Server:
     async def _drain(self) -> None:
         """Admit no new client, and wait for running statements."""
         self._service.is_draining = True
+        self._service.place.tell({"kind": "leaving"})
         for client in list(self._service.clients.values()):
             client.drain()
         for _ in range(int(self._service.options.drain / LOOK)):
-            if not self._service.admitted or self._hurried:
+            if not self._service.sessions or self._hurried:
                 return
             await asyncio.sleep(LOOK)
 
@@ -171,13 +212,26 @@ def _keep_alive(connected: socket.socket) -> None:
             connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
+async def listen(
+    options: Options, accept: Accept = lambda _reader, _writer: None, *, serves: bool = True
+) -> asyncio.Server:
+    """Listen on the address. Raises ``StartupError``."""
+    host, port = options.host, options.port
+    try:
+        return await asyncio.start_server(accept, host, port, backlog=BACKLOG, start_serving=serves)
+    except OSError as error:
+        known = error.errno and not isinstance(error, socket.gaierror)
+        reason = os.strerror(error.errno or 0) if known else error.strerror
+        raise StartupError(f"cannot listen on {host}:{port}: {reason}") from None
+
+
 def _binding(options: Options) -> bytes | None:
     file = options.tls_certificate
     return None if file is None else server_end_point(file.read_text(encoding="utf-8"))
 
 
 @contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+def signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
     """SIGTERM and SIGINT stop the server, where it runs in the main thread."""
     wanted = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
     for number in wanted:

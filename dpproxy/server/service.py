@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.server.options import Options
+from dpproxy.server.place import Message, Place
 from dpproxy.session.session import Engines, LongCall, Session, Users
 from dpproxy.system.attempts import Attempts
 from dpproxy.values.errors import CannotConnectNow, InvalidPassword, Refusal, ShuttingDown, TooManyConnections
@@ -108,16 +109,17 @@ class Service:
     binding: bytes | None = None
     """The TLS channel-binding data of the server's certificate."""
     clients: MutableMapping[int, Peer] = field(default_factory=dict)
-    admitted: int = 0
-    """The number of clients past their login whose work has not ended."""
+    sessions: dict[int, str] = field(default_factory=dict)
+    """The users of the clients past their login whose work has not ended, by the number of their session."""
     is_draining: bool = False
     """Whether the server is stopping, and admits no new client."""
     attempts: Attempts = field(default_factory=Attempts)
+    place: Place = field(default_factory=Place)
 
     @property
     def logging_in(self) -> int:
         """The number of clients that are not logged in, with those that are being disconnected."""
-        return len(self.clients) - self.admitted
+        return len(self.clients) - len(self.sessions)
 
     def is_crowded(self, address: str) -> bool:
         """Whether too many clients are logging in to accept another one from this address."""
@@ -151,10 +153,12 @@ class Service:
         """Take back what ``begin_attempt`` has counted: the password was right."""
         for key in _keys(session, address):
             self.attempts.forgive(key, time.monotonic())
+        self.place.tell({"kind": "forgiven", "keys": _keys(session, address)})
 
     def _count(self, session: Session, address: str, now: float) -> None:
         for key in _keys(session, address):
             self.attempts.add_failure(key, now)
+        self.place.tell({"kind": "failed", "keys": _keys(session, address)})
 
     def record_error(self, session: Session, sqlstate: str, address: str, *, is_of_page: bool) -> None:
         """Note an error that is sent: a failed login is logged and recorded, and delays the next ones."""
@@ -182,6 +186,9 @@ class Service:
 
     def cancel(self, request: CancelRequest) -> None:
         """Cancel the statement of the session that a request names, if its secret is right."""
+        if not self.place.has(request.process):
+            self.place.tell({"kind": "cancel", "session": request.process, "secret": request.secret.hex()})
+            return
         client = self.clients.get(request.process)
         expected = client.session.secret if client else secrets.token_bytes(len(request.secret))
         same = hmac.compare_digest(request.secret, expected)
@@ -193,14 +200,39 @@ class Service:
 
         Only administrators may signal sessions of other users, or learn that they exist.
         """
+        if self.place.has(process):
+            return self._signal(caller.user, process, is_admin=caller.is_admin, ends=ends)
+        user = self.place.others.get(process)
+        if user is None or (user != caller.user and not caller.is_admin):
+            return False
+        told = {"kind": "signal", "session": process, "user": caller.user, "is_admin": caller.is_admin}
+        self.place.tell({**told, "ends": ends})
+        return True
+
+    def _signal(self, user: str, process: int, *, is_admin: bool, ends: bool) -> bool:
         client = self.clients.get(process)
         theirs = client.session.caller if client is not None else None
-        if client is None or theirs is None:
-            return False
-        if theirs.user != caller.user and not caller.is_admin:
+        if client is None or theirs is None or (theirs.user != user and not is_admin):
             return False
         (client.end if ends else client.cancel)()
         return True
+
+    def hear(self, message: Message) -> None:
+        """Act on what another process tells."""
+        match message:
+            case {"kind": "failed" | "forgiven" as kind, "keys": keys}:
+                note = self.attempts.add_failure if kind == "failed" else self.attempts.forgive
+                for key in keys:
+                    note(key, time.monotonic())
+            case {"kind": "cancel", "session": session, "secret": secret}:
+                self.cancel(CancelRequest(session, bytes.fromhex(secret)))
+            case {"kind": "signal", "session": session, "user": user, "is_admin": is_admin, "ends": ends}:
+                self._signal(user, session, is_admin=is_admin, ends=ends)
+            case {"kind": "joined"}:
+                for session, user in self.sessions.items():
+                    self.place.tell({"kind": "opened", "session": session, "user": user})
+            case _:
+                self.place.learn(message)
 
     def check_startup(self, *, crowded: bool) -> None:
         """Raise ``TooManyConnections`` or ``CannotConnectNow`` where no login may begin."""
@@ -209,14 +241,21 @@ class Service:
         if crowded:
             raise TooManyConnections("too many connections are logging in", hint="try again later")
 
-    def admit(self, *, is_admin: bool) -> None:
+    def admit(self, caller: Caller) -> None:
         """Count a client that has logged in. Raises ``TooManyConnections``, ``CannotConnectNow``."""
         self.check_startup(crowded=False)
-        if self.admitted >= self.options.max_connections + (RESERVED if is_admin else 0):
+        most = self.options.max_connections + (RESERVED if caller.is_admin else 0)
+        if len(self.sessions) + len(self.place.others) >= most:
             raise TooManyConnections(
                 "too many connections", hint="close one, or raise server.max_connections"
             )
-        self.admitted += 1
+        self.sessions[caller.process] = caller.user
+        self.place.tell({"kind": "opened", "session": caller.process, "user": caller.user})
+
+    def leave(self, session: int) -> None:
+        """The work of a client has ended."""
+        if self.sessions.pop(session, None) is not None:
+            self.place.tell({"kind": "closed", "session": session})
 
     def deadline(self, work: LongCall) -> float:
         """The earliest time for the outcome of charged work, in seconds after its start; 0 without padding."""

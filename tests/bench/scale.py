@@ -271,14 +271,15 @@ GRANT SELECT ON small TO analyst WITH PRIVACY BUDGET b;
 
 
 def shared(folder: Path, seconds: float, connections: int = CONNECTIONS) -> Iterator[list[str]]:
-    """Cells for ``PROXY_HEADER``: one proxy with a file, then one and two with a ledger in PostgreSQL."""
+    """Cells for ``PROXY_HEADER``: one process and two with a file as ledger, one proxy and two with PostgreSQL."""
     with running(folder) as server:
-        for what, proxies, in_server in (
-            ("one proxy, its ledger a file", 1, False),
-            ("one proxy, a ledger in PostgreSQL", 1, True),
-            ("two proxies, one ledger in PostgreSQL", 2, True),
+        for what, proxies, processes, in_server in (
+            ("one proxy, its ledger a file", 1, 1, False),
+            ("the same of two processes", 1, 2, False),
+            ("one proxy, a ledger in PostgreSQL", 1, 1, True),
+            ("two proxies, one ledger in PostgreSQL", 2, 1, True),
         ):
-            home = write_home(Path(tempfile.mkdtemp(dir=folder)), SMALL, SMALL_POLICY)
+            home = write_home(Path(tempfile.mkdtemp(dir=folder)), SMALL, SMALL_POLICY, processes=processes)
             if in_server:
                 ledger = f'ledger = "{server.url(server.database())}"'
                 text = home.read_text(encoding="utf-8").replace("[state]", f"[state]\n{ledger}")

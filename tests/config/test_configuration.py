@@ -101,6 +101,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "server.max_connections": "7",
         "server.login_timeout": "2m",
         "server.drain": "0s",
+        "server.processes": "3",
         "state.directory": "s",
         "state.ledger": "postgresql://ann:secret@db/ledger",
         "state.high_water": "h",
@@ -131,7 +132,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
     environment = {key.variable.replace("NAME", "MAIN"): samples[key.dotted] for key in used}
     config = load_config(write(""), environment | {"HOME": "/root"})
     assert (config.host, config.port, config.padding, config.login_timeout) == ("0.0.0.0", 5432, 1.0, 120.0)
-    assert config.drain == 0.0
+    assert (config.drain, config.processes) == (0.0, 3)
     assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
     assert (config.audit_days, config.log_format, config.metrics_port) == (90, "json", 9187)
     assert (config.page, config.page_url) == (("0.0.0.0", 8080), "https://ask.example.org")

@@ -20,6 +20,8 @@ from dpproxy.session.session import LongCall, Session
 from dpproxy.values.errors import CannotConnectNow, ShuttingDown, TooManyConnections
 from tests.fake_engine import ALICE, FakeEngine, FakeUsers
 
+ROOT = replace(ALICE, user="root", roles=frozenset({"admin"}))
+
 
 @pytest.fixture
 def service() -> Service:
@@ -27,15 +29,16 @@ def service() -> Service:
 
 
 def test_a_few_places_are_kept_for_administrators(service: Service):
-    for _ in range(2):
-        service.admit(is_admin=False)
+    for number in range(2):
+        service.admit(replace(ALICE, process=number))
     with pytest.raises(TooManyConnections, match="too many connections"):
-        service.admit(is_admin=False)
-    for _ in range(RESERVED):
-        service.admit(is_admin=True)
+        service.admit(replace(ALICE, process=2))
+    for number in range(2, 2 + RESERVED):
+        service.admit(replace(ROOT, process=number))
     with pytest.raises(TooManyConnections):
-        service.admit(is_admin=True)
-    assert service.admitted == 2 + RESERVED
+        service.admit(replace(ROOT, process=9))
+    service.leave(0)
+    service.admit(replace(ROOT, process=9))
 
 
 def test_logins_have_a_limit_of_their_own(service: Service):
@@ -49,7 +52,7 @@ def test_nobody_comes_into_a_server_that_stops(service: Service):
     with pytest.raises(CannotConnectNow):
         service.check_startup(crowded=False)
     with pytest.raises(CannotConnectNow):
-        service.admit(is_admin=True)
+        service.admit(ROOT)
 
 
 def test_charged_work_leaves_no_sooner_than_the_padding(service: Service):

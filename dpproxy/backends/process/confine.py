@@ -41,7 +41,7 @@ def confine(parent: int, memory: str | None) -> None:
         0o077
     )  # rows that do not fit into memory are written beside the data, whose file may be less open
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if memory is not None:
+    if memory is not None and not memory.endswith("%"):
         most = bytes_of(memory) * 3 // 2 + BESIDE
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     if sys.platform != "linux":

@@ -1,0 +1,176 @@
+"""Several processes behind one address.
+
+This one listens, gives each client to the process with the fewest, and passes on what they tell each other. It reads
+nothing that a client sends, and holds no data, ledger or policy.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from dpproxy.server.listener import BACKLOG, listen, signals
+from dpproxy.server.options import Options
+from dpproxy.server.place import VARIABLE, Channel, Message, Place, pair
+from dpproxy.values.errors import StartupError
+
+AGAIN: Final = 1.0
+"""Seconds until a process that has ended is started again, and the longest wait of one that ends again and again."""
+LONGEST: Final = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """One process that serves, while it runs."""
+
+    process: asyncio.subprocess.Process
+    channel: Channel
+    serves: bool = False
+    leaves: bool = False
+    """Whether it is stopping: it gets clients only where every other one is, too."""
+    clients: int = 0
+
+
+@dataclass(slots=True)
+class Processes:
+    """Serves by ``count`` processes that ``command`` starts, until a signal stops it."""
+
+    options: Options
+    count: int
+    command: Sequence[str]
+    tell: Callable[[str], None]
+    _parts: dict[int, _Part] = field(default_factory=dict)
+    _begun: dict[int, asyncio.Future[str | None]] = field(default_factory=dict)
+    """What each says once it serves; None where it has ended before."""
+    _listeners: list[socket.socket] = field(default_factory=list)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def run(self, on_listening: Callable[[str, int], None]) -> None:
+        """Serve until SIGTERM or SIGINT; ``on_listening`` is called with what the first process says, and the port.
+
+        Raises:
+            StartupError: the address cannot be listened on, or the first process does not start.
+        """
+        asyncio.run(self._serve(on_listening))
+
+    async def _serve(self, on_listening: Callable[[str, int], None]) -> None:
+        loop = asyncio.get_running_loop()
+        listener = await listen(self.options, serves=False)
+        self._begun = {number: loop.create_future() for number in range(self.count)}
+        with signals(loop, self._stop):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._keep(0))
+                told = await self._begun[0]  # it makes what is not there yet: keys, the ledger
+                if told is not None:
+                    for number in range(1, self.count):
+                        tasks.create_task(self._keep(number))
+                    await asyncio.wait(self._begun.values())
+                    self._listen(listener)
+                    on_listening(told, listener.sockets[0].getsockname()[1])
+        listener.close()
+        for one in self._listeners:
+            one.close()
+        if told is None and not self._stopping.is_set():
+            raise StartupError("the first process did not start; its own line above says why")
+
+    def _stop(self) -> None:
+        """Pass the signal on: at the first one running statements end, at the second they are interrupted."""
+        self._stopping.set()
+        for part in self._parts.values():
+            with suppress(ProcessLookupError):
+                part.process.send_signal(signal.SIGTERM)
+
+    # --- processes
+
+    async def _keep(self, number: int) -> None:
+        """Run one process, and start it again when it ends."""
+        pause, begun = AGAIN, self._begun[number]
+        while not self._stopping.is_set():
+            part = self._parts[number] = await self._start(number)
+            if self._stopping.is_set():  # meanwhile
+                self._stop()
+            status = await part.process.wait()
+            del self._parts[number]
+            part.channel.close()
+            self._pass(number, {"kind": "lost", "number": number})
+            if not begun.done():
+                begun.set_result(None)
+                if number == 0:
+                    return
+            if not self._stopping.is_set():
+                pause = AGAIN if part.serves else min(2 * pause, LONGEST)
+                self.tell(
+                    f"process {number + 1} of {self.count} ended with status {status}; it is started again"
+                )
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), pause)
+
+    async def _start(self, number: int) -> _Part:
+        ours, theirs = pair()
+        with theirs:
+            place = Place(number, self.count, theirs, self.options.page_key)
+            process = await asyncio.create_subprocess_exec(
+                *self.command,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,  # an interrupt at the terminal is for this process, which passes it on
+                env={**os.environ, VARIABLE: place.text()},
+            )
+        part = _Part(process, Channel(ours, lambda message, _client: self._heard(number, part, message)))
+        return part
+
+    def _heard(self, number: int, part: _Part, message: Message) -> None:
+        match message:
+            case {"kind": "ready", "told": str(told)}:
+                part.serves = True
+                if not self._begun[number].done():
+                    self._begun[number].set_result(told)
+                self._pass(number, {"kind": "joined"})
+                self._wait_for_clients()
+            case {"kind": "leaving"}:
+                part.leaves = True
+            case {"kind": "left"}:
+                part.clients -= 1
+            case {"kind": "cancel" | "signal", "session": int(session)}:
+                self._to(session % self.count, message)
+            case _:
+                self._pass(number, message)
+
+    def _pass(self, number: int, message: Message) -> None:
+        """To all but one."""
+        for other in list(self._parts):
+            if other != number:
+                self._to(other, message)
+
+    def _to(self, number: int, message: Message) -> None:
+        if (part := self._parts.get(number)) is not None:
+            part.channel.send(message)
+
+    # --- clients
+
+    def _listen(self, listener: asyncio.Server) -> None:
+        for one in listener.sockets:
+            own = socket.socket(fileno=os.dup(one.fileno()))
+            own.settimeout(0)
+            own.listen(BACKLOG)
+            self._listeners.append(own)
+        self._wait_for_clients()
+
+    def _wait_for_clients(self) -> None:
+        for one in self._listeners:
+            asyncio.get_running_loop().add_reader(one, self._take, one)
+
+    def _take(self, listener: socket.socket) -> None:
+        """Give the clients that wait to processes; while there is none they go on waiting."""
+        with suppress(OSError):  # no other waits
+            while serving := [
+                one for one in self._parts.values() if one.serves and not one.channel.ended.is_set()
+            ]:
+                client, _ = listener.accept()
+                part = min(serving, key=lambda one: (one.leaves, one.clients))
+                part.clients += 1
+                part.channel.send({"kind": "client"}, client)
+            asyncio.get_running_loop().remove_reader(listener)

@@ -1,0 +1,181 @@
+"""What processes behind one address know of each other."""
+
+import asyncio
+import os
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dpproxy.cli.serve import _part
+from dpproxy.config.configuration import load_config
+from dpproxy.server.options import Options
+from dpproxy.server.place import VARIABLE, Channel, Message, Place, pair
+from dpproxy.server.service import Service
+from dpproxy.session.session import Session
+from dpproxy.system.attempts import FIRST
+from dpproxy.values.errors import TooManyConnections
+from dpproxy.wire.messages import CancelRequest, Startup
+from tests.cli.test_serve import write
+from tests.fake_engine import ALICE, FakeEngine, FakeUsers
+
+BOSS = replace(ALICE, user="boss", roles=frozenset({"admin"}))
+
+
+class Known:
+    """A client that is logged in."""
+
+    def __init__(self, process: int) -> None:
+        self.session = Session(FakeEngine(), FakeUsers(), process=process)
+        self.session.caller = replace(ALICE, process=process)
+        self.address, self.silent_since, self.has_spoken, self.told = "", 0.0, True, ""
+
+    def cancel(self) -> None:
+        self.told += "cancel "
+
+    def end(self) -> None:
+        self.told += "end "
+
+    def drain(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def abandon(self) -> None: ...
+
+
+@pytest.fixture
+def two() -> tuple[Service, Service]:
+    """Two processes that tell each other everything at once."""
+    made = [
+        Service(
+            Options(max_connections=2),
+            FakeEngine(),
+            FakeUsers(),
+            ThreadPoolExecutor(1),
+            None,
+            place=Place(n, 2),
+        )
+        for n in range(2)
+    ]
+    made[0].place.tell, made[1].place.tell = made[1].hear, made[0].hear
+    return made[0], made[1]
+
+
+def client(service: Service, process: int) -> Known:
+    service.admit(replace(ALICE, process=process))
+    found = service.clients[process] = Known(process)
+    return found
+
+
+def test_each_process_has_numbers_of_its_own():
+    numbers = {
+        n: [Place(n, 3).session(before) for before in (0, n + 3, 0x7FFFFFFE + n - 1)] for n in range(3)
+    }
+    assert numbers == {0: [3, 6, 3], 1: [4, 7, 4], 2: [5, 8, 5]}
+    assert all(Place(n, 3).has(one) for n, own in numbers.items() for one in own)
+    assert [Place().session(before) for before in (0, 1, 0x7FFFFFFF)] == [1, 2, 1]
+
+
+def test_a_cancel_finds_its_session_wherever_it_arrives(two: tuple[Service, Service]):
+    found = client(two[1], 3)
+    for service in two:
+        service.cancel(CancelRequest(3, bytes(32)))
+    assert found.told == ""
+    for service in two:
+        service.cancel(CancelRequest(3, found.session.secret))
+    assert found.told == "cancel cancel "
+
+
+def test_sessions_of_other_processes_are_signalled_by_their_user_and_administrators(
+    two: tuple[Service, Service],
+):
+    found = client(two[1], 3)
+    assert not two[0].signal(replace(ALICE, user="bob"), 3, ends=True)
+    assert not two[0].signal(BOSS, 5, ends=True)
+    assert two[0].signal(ALICE, 3, ends=False)
+    assert two[0].signal(BOSS, 3, ends=True)
+    two[1].hear({"kind": "signal", "session": 3, "user": "bob", "is_admin": False, "ends": True})
+    assert found.told == "cancel end "
+
+
+def test_all_processes_together_have_the_places_of_one(two: tuple[Service, Service]):
+    client(two[0], 2)
+    client(two[1], 3)
+    for service in two:
+        with pytest.raises(TooManyConnections):
+            service.admit(replace(ALICE, process=4))
+    two[1].leave(3)
+    two[1].leave(3)
+    two[0].admit(replace(ALICE, process=4))
+    assert two[1].place.others == {2: "alice", 4: "alice"}
+    two[1].hear({"kind": "lost", "number": 0})
+    assert not two[1].place.others
+    two[0].hear({"kind": "joined"})
+    assert two[1].place.others == {2: "alice", 4: "alice"}
+
+
+def test_a_wrong_password_at_one_slows_the_next_at_the_other(two: tuple[Service, Service]):
+    session = Session(FakeEngine(), FakeUsers())
+    session._startup = Startup({"user": "alice"})
+    assert two[1].begin_attempt(session, "10.0.0.1", is_of_page=True) == 0
+    assert two[0].begin_attempt(session, "10.0.0.1", is_of_page=False) == pytest.approx(FIRST, rel=0.01)
+    two[1].end_attempt(session, "10.0.0.1")
+    assert two[0].begin_attempt(session, "10.0.0.1", is_of_page=False) == 0
+
+
+def test_a_place_is_given_once():
+    ours, theirs = pair()
+    with ours:
+        told = {VARIABLE: Place(1, 2, theirs, "key").text()}
+        place = Place.given(told)
+        assert (place.number, place.count, place.page_key) == (1, 2, "key")
+        assert place.end is not None
+        assert place.end.fileno() == theirs.detach()
+        assert Place.given(told) == Place()
+        place.end.close()
+
+
+def test_messages_and_clients_arrive_in_order_however_slow_the_reader():
+    async def run() -> list[tuple[Message, bool]]:
+        heard: list[tuple[Message, bool]] = []
+        done = asyncio.Event()
+        ours, theirs = pair()
+        client, peer = socket.socketpair()
+
+        def receive(message: Message, came: socket.socket | None) -> None:
+            heard.append((message, came is not None))
+            if came is not None:
+                came.sendall(b"here")
+                came.close()
+                done.set()
+
+        sender = Channel(ours, lambda _message, _client: None)
+        for n in range(1000):
+            sender.send({"n": n, "filler": "x" * 2000})
+        sender.send({"n": 1000}, client)
+        reader = Channel(theirs, receive)
+        await done.wait()
+        assert client.fileno() == -1
+        with peer:
+            assert peer.recv(9) == b"here"
+        reader.close()
+        await sender.ended.wait()
+        late, other = pair()
+        with other:
+            sender.send({}, late)
+            assert late.fileno() == -1
+        return heard
+
+    heard = asyncio.run(run())
+    assert [(message["n"], came) for message, came in heard] == [(n, n == 1000) for n in range(1001)]
+
+
+def test_each_process_has_its_share_of_memory_and_its_own_port(tmp_path: Path):
+    file = write(tmp_path, "127.0.0.1:0")
+    config = load_config(file, {"DPPROXY_LIMITS_MEMORY": "4GB", "DPPROXY_METRICS_PORT": "9187"})
+    second = _part(config, Place(1, 2))
+    assert (second.memory, second.metrics_port, second.page) == ("2000000KB", 9188, None)
+    assert _part(replace(config, memory=None, metrics_port=None), Place(1, 4)).memory == "20%"
+    assert os.environ.get(VARIABLE) is None
