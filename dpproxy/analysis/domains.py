@@ -1,12 +1,11 @@
 """Reading a protected column: every value is mapped into its declared domain where it is read."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -16,8 +15,18 @@ from dpproxy.policy.model import Between, Discovered, Domain, Members, Outside, 
 from dpproxy.values.errors import BoundsMissing, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMPTZ, Column
 
-Lookup = Callable[[str, str, int], tuple[Scalar | None, ...]]
-"""The distinct values of a column of a public table, so many at most: (table, column, most)."""
+
+class Lookup(Protocol):
+    """What planning knows of a column of a public table."""
+
+    def __call__(self, table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
+        """Its distinct values, so many at most."""
+        ...
+
+    def ends(self, table: str, column: str) -> tuple[Scalar, Scalar] | None:
+        """The first and the last of whole numbers or days, where everything between them is there, too."""
+        ...
+
 
 LONGEST_READ = 1_000
 """Characters of a text without listed values; what follows is as if it were not there."""
@@ -25,7 +34,9 @@ MOST_LISTED = 1_000
 """Values up to which a referenced column is compared with each one, row by row."""
 
 
-def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) -> Typed:
+def read_column(
+    column: Column, domain: Domain, lookup: Lookup | None = None, *, is_computed: bool = False
+) -> Typed:
     """The column mapped into its domain: clamped or NULL outside BETWEEN, NULL outside IN.
 
     Of a domain without NULL, NULL is the middle, where the column is known to have none but in the source: not on the
@@ -33,8 +44,8 @@ def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) ->
 
     The CASE form keeps NULL, and NaN, which the engine orders above every number, becomes the upper bound. A moment
     with a time zone becomes a timestamp of UTC once it is inside: infinity has none. Values of
-    another table are as those of IN while they are few; beyond, and where none are declared, the column is anything its
-    type holds.
+    another table are as those of IN while they are few. Beyond, and where none are declared, the column is anything its
+    type holds; but where it is computed with, values that have no gap bound it.
     """
     match domain:
         case Between():
@@ -43,7 +54,10 @@ def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) ->
             return _members(column, domain)
         case References():
             values = referenced(column, domain, lookup, MOST_LISTED + 1)
-            return _members(column, Members(values)) if len(values) <= MOST_LISTED else _anything(column)
+            if len(values) <= MOST_LISTED:
+                return _members(column, Members(values))
+            ends = lookup.ends(domain.table, domain.column) if is_computed and lookup is not None else None
+            return _anything(column) if ends is None else _between(column, Between(*ends, Outside.NULL))
         case Discovered():
             return _anything(column)
         case _:

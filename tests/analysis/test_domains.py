@@ -1,6 +1,6 @@
 """Every column is mapped into its domain where it is read."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -79,23 +79,41 @@ def test_a_float_bound_is_the_nearest_double():
 WORDS = ("a", "Bob's", None)
 
 
-def lookup(table: str, column: str, most: int) -> tuple[str | None, ...]:
-    assert (table, column) == ("u", "c")
-    return WORDS[:most]
+@dataclass(frozen=True)
+class Fixed:
+    """Values of one public column."""
+
+    values: tuple[Scalar | None, ...]
+
+    def __call__(self, table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
+        assert (table, column) == ("u", "c")
+        return self.values[:most]
+
+    def ends(self, table: str, column: str) -> tuple[Scalar, Scalar] | None:
+        assert (table, column) == ("u", "c")
+        return (0, MOST_LISTED) if isinstance(self.values[0], int) else None
 
 
 def test_few_values_of_another_table_are_as_those_of_in():
-    typed = read_column(Column("x", TEXT), References("u", "c"), lookup)
+    typed = read_column(Column("x", TEXT), References("u", "c"), Fixed(WORDS))
     assert typed == read_column(Column("x", TEXT), Members(("a", "Bob's")))
     with pytest.raises(Unsupported):
         read_column(Column("x", TEXT), References("u", "c"))
 
 
 def test_many_values_of_another_table_are_anything():
-    many = tuple(str(n) for n in range(MOST_LISTED + 1))
-    typed = read_column(Column("x", TEXT), References("u", "c"), lambda *_: many)
+    many = Fixed(tuple(str(n) for n in range(MOST_LISTED + 1)))
+    typed = read_column(Column("x", TEXT), References("u", "c"), many, is_computed=True)
     assert (typed.opaque, typed.longest) == (False, LONGEST_READ)
     assert duck.text(typed.sql) == f'LEFT("x", {LONGEST_READ})'
+
+
+def test_many_values_without_a_gap_bound_what_is_computed_with():
+    many = Fixed(tuple(range(MOST_LISTED + 1)))
+    column = Column("x", INT4, not_null=True)
+    typed = read_column(column, References("u", "c"), many, is_computed=True)
+    assert typed == read_column(column, Between(0, MOST_LISTED, Outside.NULL))
+    assert read_column(column, References("u", "c"), many) == read_column(column, Discovered())
 
 
 @pytest.mark.parametrize("name", COLUMNS)

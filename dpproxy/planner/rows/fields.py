@@ -86,8 +86,8 @@ class Declared:
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
-        del node
-        return read_column(self.column, self.domain, self.lookup)
+        is_computed = not isinstance(_reader(node), exp.EQ | exp.In | exp.Is)
+        return read_column(self.column, self.domain, self.lookup, is_computed=is_computed)
 
     def key(self, at: int | None) -> GroupKey:
         """Exactly the declared values."""

@@ -1,11 +1,12 @@
 """Tables as items of FROM: protected ones with their unit resolved, public ones as they are."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.domains import Lookup
 from dpproxy.analysis.keys import MOST_KEYS, Values, check_size
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
@@ -18,7 +19,7 @@ from dpproxy.planner.rows.relation import Scan
 from dpproxy.policy.model import Between, Domain, Exposure, Members, Policy, References, Scalar, TablePolicy
 from dpproxy.policy.units import are_of_one_unit, unit_table
 from dpproxy.values.errors import BoundsMissing
-from dpproxy.values.pgtypes import FLOATS, NUMERIC, PLAIN, TEXTS, TIMESTAMPTZ, Column
+from dpproxy.values.pgtypes import DATE, FLOATS, NUMERIC, PLAIN, TEXTS, TIMESTAMPTZ, Column
 from udfs.privacy import NANO, Loss
 
 
@@ -133,7 +134,7 @@ def _fields(
             found.append(PresenceField(column.name, held))
         elif domain is not None:
             kind = None if declared is None else declared.column_class
-            lookup = _lookup(planning)
+            lookup = _Lookup(planning)
             found.append(
                 Declared(column.name, held, domain, link, lookup, is_unit, kind, refers, referred, parts)
             )
@@ -159,13 +160,26 @@ def _is_bounded(column: Column, domain: Domain) -> bool:
     return column.type.oid == TIMESTAMPTZ.oid and isinstance(domain, Between | Members)
 
 
-def _lookup(planning: Planning) -> Lookup:
-    """The values of a public column."""
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """What the facts say of public columns."""
 
-    def lookup(table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
-        return _distinct(planning, nodes.Table(table), column, most + 1)  # NULL may be one of them
+    planning: Planning
 
-    return lookup
+    def __call__(self, table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
+        """The values of one."""
+        return _distinct(self.planning, nodes.Table(table), column, most + 1)  # NULL may be one of them
+
+    def ends(self, table: str, column: str) -> tuple[Scalar, Scalar] | None:
+        """Its first and last whole number or day, None where one between them is missing."""
+        own = duck.column(column)
+        figures = duck.call("min", own), duck.call("max", own), nodes.Call("count", (own,), distinct=True)
+        [[low, high, count]] = self.planning.context.facts(nodes.Select(figures, nodes.Table(table)))
+        if type(low) is date and type(high) is date:
+            return (low, high) if (high - low).days + 1 == count else None
+        if type(low) is int and type(high) is int:
+            return (low, high) if high - low + 1 == count else None
+        return None
 
 
 def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
@@ -211,7 +225,7 @@ def public_value(column: Column, name: str) -> Typed:
 
 
 def _shape(planning: Planning, source: nodes.Item, column: Column) -> Callable[[str], Typed]:
-    """The column's value with bounds that are facts: its least and greatest value, its longest text."""
+    """The column's value with bounds that are facts: its least and greatest value or day, its longest text."""
     kind = column.type
 
     def shape(name: str) -> Typed:
@@ -227,6 +241,12 @@ def _shape(planning: Planning, source: nodes.Item, column: Column) -> Callable[[
             length = duck.call("max", duck.call("length", own))
             [[longest]] = planning.context.facts(nodes.Select((length,), source))
             return Typed(typed.sql, kind, longest=longest if isinstance(longest, int) else 0)
+        if kind.oid == DATE.oid:
+            [[first, last]] = planning.context.facts(
+                nodes.Select((duck.call("min", own), duck.call("max", own)), source)
+            )
+            if type(first) is date and type(last) is date and date.min < first <= last < date.max:
+                return replace(typed, first=first, last=last)
         return typed
 
     return shape
