@@ -149,7 +149,21 @@ class _Whole:
     """The first item refers to the second, in which each row of its table is at most once."""
 
 
-def _whole_keys(edges: Sequence[Edge]) -> Iterator[_Whole]:
+def _whole_keys(edges: Sequence[Edge]) -> list[_Whole]:
+    """The foreign keys that hold; of two between the same items, not the one with a part of the other's columns."""
+    found = list(_every_key(edges))
+    return [
+        one
+        for one in found
+        if not any(
+            set(map(id, one.edges)) < set(map(id, other.edges)) and one.is_reference <= other.is_reference
+            for other in found
+            if (one.child.name, one.target.name) == (other.child.name, other.target.name)
+        )
+    ]
+
+
+def _every_key(edges: Sequence[Edge]) -> Iterator[_Whole]:
     found: dict[tuple[object, ...], dict[int, tuple[Edge, Side, Side, bool]]] = {}
     for edge in edges:
         for one, other in ((edge.left, edge.right), (edge.right, edge.left)):
