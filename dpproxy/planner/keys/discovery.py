@@ -17,9 +17,10 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.keys import GroupKey
+from dpproxy.analysis.keys import GroupKey, of_moments
 from dpproxy.analysis.typed import INT64, Typed, midnight
 from dpproxy.planner.keys import derivation as derived
+from dpproxy.planner.keys.public_tables import public_key
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import Allocation, TooLittle
 from dpproxy.planner.release.stage import discovered_sql
@@ -52,7 +53,7 @@ def key_of(
     except (BoundsMissing, Unsupported):
         if not any(_is_discovered(column, rows) for column in node.find_all(exp.Column)):
             raise
-    return _discovered(node, rows, planning, at)
+    return unlisted(node, rows, planning, at)
 
 
 def _is_discovered(node: exp.Column, rows: JoinedRows) -> bool:
@@ -60,7 +61,10 @@ def _is_discovered(node: exp.Column, rows: JoinedRows) -> bool:
     return len(found) == 1 and isinstance(getattr(found[0][1], "domain", None), Discovered)
 
 
-def _discovered(node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | None) -> GroupKey:
+def unlisted(node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | None) -> GroupKey:
+    """A key of whatever the rows hold, inside the bounds that follow from the policy. Raises a ``Refusal``."""
+    if (public := public_key(node, rows)) is not None:
+        return of_moments(public[1])
     if type(node) is exp.Column:
         return _column(node, rows, at)
 

@@ -1,20 +1,21 @@
 """What a SELECT groups by, and which aggregates it calls."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
 from sqlglot import exp
 
 from dpproxy.aggregates.table import calls, is_call
+from dpproxy.algebra import nodes as algebra
 from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import GroupKey, check_size, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.planner.answer import ordinal
 from dpproxy.planner.keys.conditions import asked_key
-from dpproxy.planner.keys.discovery import PLANNED, discovered_set, key_of
+from dpproxy.planner.keys.discovery import PLANNED, discovered_set, key_of, unlisted
 from dpproxy.planner.keys.keysets import key_sets
 from dpproxy.planner.keys.narrowing import narrowed
 from dpproxy.planner.keys.public_tables import public_key
@@ -185,7 +186,8 @@ def group_keys(
 ) -> Keys:
     """The declared values of each key, or tuples of values where columns vary together.
 
-    ``conditions`` of WHERE that are about keys alone leave out the keys that fail them.
+    ``conditions`` of WHERE that are about keys alone leave out the keys that fail them. Where they have no
+    list, or too many combinations to answer each, and there is a delta, those that enough people share are found.
 
     Errors: 0A000, PD003 (not enumerable), 54001 (too many combinations).
     """
@@ -194,13 +196,27 @@ def group_keys(
             next((f for _, f in rows.candidates(node)), None), Identifier
         ):
             rows.field(node).key(position(node))
-    found = {node: _key(node, rows, planning, conditions) for node in nodes}
-    if any(key.is_discovered for key in found.values()):
-        numbered = {node: (place, key) for place, (node, key) in enumerate(found.items())}
-        return Keys(numbered, (discovered_set([*found.values()]),))
-    by_node, sets = narrowed(*key_sets(found, rows, planning), conditions, planning)
-    check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
+    try:
+        found = {node: _key(node, rows, planning, conditions) for node in nodes}
+        if any(key.is_discovered for key in found.values()):
+            return _discovered(found, rows)
+        by_node, sets = narrowed(*key_sets(found, rows, planning), conditions, planning)
+        check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
+    except (BoundsMissing, TooComplex):
+        if not planning.delta_share():
+            raise
+        return _discovered({node: unlisted(node, rows, planning, position(node)) for node in nodes}, rows)
     return Keys(_answered(by_node, sets), sets)
+
+
+def _discovered(found: Mapping[exp.Expr, GroupKey], rows: JoinedRows) -> Keys:
+    """Keys of which the values are not public, or too many: those that enough people share."""
+    keys = {
+        node: replace(key, present=algebra.TRUE) if public_key(node, rows) is not None else key
+        for node, key in found.items()
+    }
+    numbered = {node: (place, key) for place, (node, key) in enumerate(keys.items())}
+    return Keys(numbered, (discovered_set([*keys.values()]),))
 
 
 def _answered(
