@@ -5,6 +5,7 @@ on, then the number of rows that it reads, then that of one table. Nothing is re
 found depends on what the caller may ask, as the refusal itself does.
 """
 
+import re
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
@@ -26,27 +27,45 @@ BY_DESIGN = frozenset(
     {"0A000", "42501", "42703", "42803", "42804", "42883", "42P20", "54001", "PD002", "PD003"}
 )
 """SQLSTATEs of what is understood and not answered; others say what to correct."""
+_QUERY = re.compile(r"(SELECT|WITH)\b[^;]*;")
+"""A hint that is a statement, and nothing else."""
 NONE_NEAR = "Neither the statement without it nor a count of its rows is answered."
 """Said where nothing that was tried is answered."""
 
 
 def with_statement(refusal: Refusal, tree: exp.Expr, check: Callable[[str], object]) -> None:
-    """Add a statement that is answered to a refusal's hint, where the hint has none.
+    """Add a statement that is answered to a refusal's hint, where the hint has none, or one that is not answered.
 
     Args:
         refusal: changed in place.
         tree: the statement as it was parsed, not changed.
         check: raises a ``Refusal`` for a statement that is not answered.
     """
-    if refusal.sqlstate not in BY_DESIGN or (refusal.hint or "").endswith(";"):
+    hint = refusal.hint or ""
+    if refusal.sqlstate not in BY_DESIGN:
         return
-    words = [refusal.hint] if refusal.hint else []
+    if hint.endswith(";"):
+        if not _QUERY.fullmatch(hint) or _is_answered(hint[:-1], check):
+            return
+        hint = ""
+    words = [hint] if hint else []
     found = _first(tree, refusal, check)
     if found is not None:
         words.append(f"This is answered: {found};")
     elif not words:
         words.append(NONE_NEAR)
     refusal.hint = " ".join(words)
+
+
+def _is_answered(text: str, check: Callable[[str], object]) -> bool:
+    try:
+        with limited(MOST_WORK, LONGEST):
+            check(text)
+    except Cancelled:
+        raise
+    except Refusal:
+        return False
+    return True
 
 
 def _first(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) -> str | None:

@@ -88,3 +88,9 @@ def test_long_statements_are_not_tried():
     refused = Unsupported("x", hint="Say less.")
     with_statement(refused, parse(f"SELECT {', '.join(['1'] * LARGEST)} FROM people"), tried.append)
     assert (tried, refused.hint) == ([], "Say less.")
+
+
+def test_a_hint_that_is_not_answered_gives_way_to_one_that_is(world: World):
+    sql = "WITH t AS (SELECT id, age FROM people) SELECT t.age FROM t JOIN people USING (id)"
+    near = "WITH t AS (SELECT id, age FROM people) SELECT count(*) FROM t JOIN people USING (id)"
+    assert hint(world, sql) == f"This is answered: {near};"
