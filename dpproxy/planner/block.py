@@ -44,11 +44,11 @@ from dpproxy.planner.rows.blocks import blocks_of
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.cuts import note_cuts
 from dpproxy.planner.rows.padding import check_padded
-from dpproxy.planner.rows.relation import JoinedRows, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.sources import Env
 from dpproxy.planner.select_list import is_star, items
 from dpproxy.planner.unique import of_groups
-from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
+from dpproxy.values.errors import NotGranted, TooComplex
 from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.privacy import Loss
 
@@ -75,12 +75,6 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     derived = any(drawn.summed is not None for drawn in planning.context.losses or ())
     apart = top and derived and len(sets) > 1
     block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart)
-    if len(sets) > 1 and any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e)):
-        raise Unsupported(
-            "window functions beside grouping sets are computed in an outer query",
-            hint="Put the grouped SELECT into FROM, and the window function around it.",
-            position=position(select),
-        )
     branches = [block.branch(keys) for keys in sets]
     tell_undeclared(select, rows, planning)
     note_cuts(select, rows, planning)

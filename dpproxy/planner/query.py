@@ -46,7 +46,7 @@ from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rewrites.existence import existence
 from dpproxy.planner.rewrites.key_counts import with_filters
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
-from dpproxy.planner.rewrites.two_steps import ROWS, in_two
+from dpproxy.planner.rewrites.two_steps import ROWS, in_two, over_sets
 from dpproxy.planner.rows.derive import derive, refuse_cut, renamed
 from dpproxy.planner.rows.fields import Identifier
 from dpproxy.planner.rows.from_rows import rows_of
@@ -238,7 +238,8 @@ def _of_rows(
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
     rows = limited(rows, select, planning)
     select = with_few_sums(with_filters(without_distinct(select, rows), rows))
-    if not top and (halves := in_two(select, rows)) is not None:
+    halves = over_sets(select, rows) or (None if top else in_two(select, rows))
+    if halves is not None:
         inner, outer = halves
         planned = {ROWS: _selected(rows, inner, ROWS, planning, env, top=False)}
         return env.plan(outer, alias, planning, replace(env, planned=planned))

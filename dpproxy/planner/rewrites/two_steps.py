@@ -1,14 +1,15 @@
 """A SELECT over rows of people in two: the one inside computes columns, the one around it does the rest.
 
 DISTINCT comes after window functions, these come after GROUP BY, and DISTINCT ON keeps the first of the rows that it
-numbers: each is an outer query over the columns of an inner one.
+numbers: each is an outer query over the columns of an inner one. So are windows over the rows of several grouping sets,
+which are released first.
 """
 
 from sqlglot import exp
 
 from dpproxy.aggregates.table import is_call
 from dpproxy.analysis.position import position
-from dpproxy.planner.keys.grouping import has_aggregates
+from dpproxy.planner.keys.grouping import grouping_sets, has_aggregates
 from dpproxy.planner.rows.derive import expanded
 from dpproxy.planner.rows.people import grouped, key_columns
 from dpproxy.planner.rows.relation import JoinedRows
@@ -93,10 +94,53 @@ def _over_groups(select: exp.Select, rows: JoinedRows) -> Halves | None:
     shown = [i.node.transform(held) for i in listed]
     inner = _inner(select, list(columns))
     inner.set("group", exp.Group(expressions=[k.copy() for k in keys]))
-    if select.args.get("having") is not None:
-        inner.set("having", select.args["having"].copy())
+    inner.set("having", _copied(select, "having"))
     outer = _outer(shown, listed)
     return inner, outer.distinct() if select.args.get("distinct") is not None else outer
+
+
+def over_sets(select: exp.Select, rows: JoinedRows) -> Halves | None:
+    """Windows over the rows of several grouping sets, whose aggregates and keys are columns of the inner query.
+
+    None for a SELECT without them.
+    """
+    group = select.args.get("group")
+    if group is None or not has_windows(select):
+        return None
+    sets = grouping_sets(select, rows)
+    if len(sets) == 1:
+        return None
+    listed = expanded(select, rows)
+    keys = {_plain(node): node for keys in sets for node in keys}
+    columns: dict[exp.Expr, exp.Column] = {}
+
+    def held(node: exp.Expr) -> exp.Expr:
+        is_aggregate = is_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this")
+        node = keys.get(_plain(node), node)
+        if not (is_aggregate or isinstance(node, exp.Grouping) or node in keys.values()):
+            return node
+        return columns.setdefault(node, _held(len(columns))).copy()
+
+    outer = _outer([i.node.transform(held) for i in listed], listed)
+    order = select.args.get("order")
+    for entry in order.expressions if order is not None else ():
+        is_named = type(entry.this) is exp.Column and any(i.name == entry.this.name for i in listed)
+        this = entry.this.copy() if is_named else entry.this.transform(held)
+        outer = outer.order_by(exp.Ordered(**{**entry.args, "this": this}), copy=False)
+    for name in ("limit", "offset", "distinct"):
+        outer.set(name, _copied(select, name))
+    inner = _inner(select, list(columns))
+    tuples = [exp.Tuple(expressions=[node.copy() for node in of]) for of in sets]
+    inner.set("group", exp.Group(expressions=[exp.GroupingSets(expressions=tuples)]))
+    inner.set("having", _copied(select, "having"))
+    inner.set("limit", None)
+    inner.set("offset", None)
+    return inner, outer
+
+
+def _copied(select: exp.Select, name: str) -> exp.Expr | None:
+    clause: exp.Expr | None = select.args.get(name)
+    return None if clause is None else clause.copy()
 
 
 def _inner(select: exp.Select, shown: list[exp.Expr]) -> exp.Select:

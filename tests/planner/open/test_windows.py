@@ -63,7 +63,6 @@ def test_a_function_of_schema_dp_is_no_window_function(world: World):
             "SELECT city, count(*) FROM people GROUP BY city HAVING rank() OVER (ORDER BY city) = 1",
             WindowMisplaced,
         ),
-        ("SELECT city, rank() OVER (ORDER BY count(*)) FROM people GROUP BY ROLLUP (city)", Unsupported),
         ("SELECT rank() FILTER (WHERE true) OVER (ORDER BY size) FROM cities", Unsupported),
         ("SELECT sum(count(*)) OVER () FROM cities GROUP BY size HAVING sum(sum(size)) > 1", GroupingError),
         ("SELECT r FROM (SELECT age, row_number() OVER (ORDER BY age) AS r FROM people) AS t", UnitLost),
