@@ -94,7 +94,7 @@ def _exceeded(standing: Standing, asked: Cost) -> LimitReached:
 def _exceeded_delta(standing: Standing, asked: Fraction) -> LimitReached:
     debit = standing.debit
     left = debit.delta_left(standing.spent) or NO_DELTA
-    hint = "An administrator declares it with LIMIT EPSILON ... DELTA ... and CEILING EPSILON ... DELTA ..."
+    hint = "An administrator declares it with DELTA, of the budget and of the ceiling."
     if left:
         hint = f"ask for less: SET dp.delta = {format_delta(left, ROUND_FLOOR)}"
     return LimitReached(

@@ -22,6 +22,7 @@ from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_cube, plan_view
 from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.policy.dump import alter_table, protected_view
+from dpproxy.policy.guidance import CEILING
 from dpproxy.policy.model import CUBE, Ceiling, Policy, ProtectedView
 from dpproxy.system.processor import any_processor
 from dpproxy.values.errors import (
@@ -182,7 +183,7 @@ class ProtectedViews:
         if owner.ceiling is None:
             raise BoundsMissing(
                 f'table "{owner.name}" has no privacy ceiling: no {view.kind} of it can be built',
-                hint=f"{alter_table(owner.name, None, 'CEILING EPSILON <n>')};",
+                hint=f"{alter_table(owner.name, None, f'CEILING EPSILON {CEILING}')};",
             )
         try:
             method, build = _method(view, query)
@@ -302,7 +303,9 @@ class ProtectedViews:
         try:
             self._ledger.reserve(charge)
         except BudgetExceeded as refusal:
-            refusal.hint = "Build it for less: epsilon = ... among its options, which no setting changes."
+            refusal.hint = (
+                "Build it for less: with a smaller epsilon among its options, which no setting changes."
+            )
             raise
 
 

@@ -19,7 +19,6 @@ from dpproxy.policy.user_statements import (
     read_user_statement,
 )
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     CatalogueUnavailable,
     InvalidParameter,
@@ -50,7 +49,7 @@ def check(statement: UserStatement, caller: Caller) -> None:
     if not (is_own or caller.is_admin):
         raise NotGranted(
             "users and their roles are for administrators",
-            hint="ALTER USER CURRENT_USER PASSWORD '...'; changes your own password.",
+            hint="You may change your own password.",
             position=0,
         )
 
@@ -76,7 +75,7 @@ def _change(statement: UserChange, caller: Caller, users: dict[str, User]) -> An
             if name.text in users:
                 raise InvalidParameter(
                     f'user "{name.text}" already exists',
-                    hint=f"ALTER USER {identifier(name.text)} PASSWORD '...'; sets another password.",
+                    hint="A user that is there is altered: another password, other roles.",
                     position=name.position,
                 )
             wanted = _valid(name, name.text, [role.text for role in roles])

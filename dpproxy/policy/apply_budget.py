@@ -11,6 +11,7 @@ from itertools import product
 from typing import assert_never
 
 from dpproxy.policy import amounts
+from dpproxy.policy.guidance import BUDGET
 from dpproxy.policy.lookup import check_relation, is_protected, table_policy
 from dpproxy.policy.model import Budget, ExactGrant, Exposure, Grant, Policy
 from dpproxy.policy.statements import (
@@ -74,7 +75,7 @@ def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Sch
                 _grantable(role)
                 _readable(name, schema)
                 if change.budget is None and is_protected(policy, name.text, schema):
-                    raise _unpaid(name, role)
+                    raise _unpaid(name, role, policy)
                 _add(
                     grants, Grant(name.text, role.text, None if change.budget is None else change.budget.text)
                 )
@@ -153,7 +154,7 @@ def _check_exists(policy: Policy, budget: Name) -> None:
     if budget.text not in policy.budgets:
         raise UndefinedObject(
             f'budget "{budget.text}" does not exist',
-            hint=f"First CREATE PRIVACY BUDGET {identifier(budget.text)} LIMIT EPSILON <n>; "
+            hint=f"First CREATE PRIVACY BUDGET {identifier(budget.text)} LIMIT EPSILON {BUDGET}; "
             "SHOW PRIVACY BUDGETS; lists those there are.",
             position=budget.position,
         )
@@ -196,9 +197,13 @@ def _readable(relation: Name, schema: Schema | None) -> None:
         )
 
 
-def _unpaid(table: Name, role: Name) -> BoundsMissing:
+def _unpaid(table: Name, role: Name, policy: Policy) -> BoundsMissing:
+    budget = min(policy.budgets, default=None)
+    granting = f"GRANT SELECT ON {table_text(table.text)} TO {identifier(role.text)} WITH PRIVACY BUDGET"
     return BoundsMissing(
         f'table "{table.text}" is protected: a grant on it names the budget that pays',
-        hint=f"GRANT SELECT ON {table_text(table.text)} TO {identifier(role.text)} WITH PRIVACY BUDGET <budget>;",
+        hint=f"First CREATE PRIVACY BUDGET research LIMIT EPSILON {BUDGET}; then {granting} research;"
+        if budget is None
+        else f"{granting} {identifier(budget)};",
         position=table.position,
     )

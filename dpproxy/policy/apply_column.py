@@ -108,7 +108,7 @@ def _bound(literal: Literal, column: Column | None, clock: Clock) -> Scalar:
     if value is None or isinstance(value, bool | str):
         raise TypeMismatch(
             "a bound has to be a number, a date or a timestamp",
-            hint="List the values instead: ALTER TABLE <table> ALTER COLUMN <column> SET PRIVACY DOMAIN IN (<values>);",
+            hint="Such values have no bounds: DOMAIN IN lists them, REFERENCES takes them from a public table.",
             position=literal.position,
         )
     return value

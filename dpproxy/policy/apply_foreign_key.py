@@ -14,7 +14,7 @@ from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.statements import ForeignKeyChange, SetForeignKey, SetForeignKeyHidden
 from dpproxy.policy.units import are_of_one_unit
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import ForeignKey, Schema
 
@@ -67,8 +67,8 @@ def check_one_unit(policy: Policy, change: SetForeignKey) -> None:
     if not are_of_one_unit(policy, change.table.text, target.name):
         raise InvalidParameter(
             f'the rows of "{change.table.text}" and "{target.name}" are not of one privacy unit',
-            hint="First declare the privacy key of both tables: ALTER TABLE <table> SET PRIVACY KEY (<column>) "
-            "REFERENCES <people> (<key>);",
+            hint="First declare the privacy key of both tables, with REFERENCES to one table of people: "
+            f"SUGGEST PRIVACY FOR {table_text(change.table.text)}; proposes one.",
             position=change.target.position,
         )
 

@@ -34,7 +34,7 @@ from dpproxy.policy.statements import (
     TaxonomyChange,
 )
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch, UndefinedObject
 from dpproxy.values.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column, Schema
 
@@ -104,7 +104,7 @@ def _find_taxonomy(policy: Policy, name: Name) -> Taxonomy:
     if found is None:
         raise UndefinedObject(
             f'taxonomy "{name.text}" does not exist',
-            hint=f"First CREATE PRIVACY TAXONOMY {identifier(name.text)} ON <public table> (<code>, <parent>);",
+            hint="A taxonomy is made of a public table with a column of codes and one of their parents.",
             position=name.position,
         )
     return found
@@ -127,7 +127,7 @@ def discovered_domain(change: SetDiscovered, column: Column | None) -> Discovere
         raise TypeMismatch(
             f'column "{column.name}" is of type {column.type.name}: texts, whole numbers, dates and timestamps '
             "can be discovered",
-            hint=f"{alter_table(change.table.text, column.name, 'DOMAIN BETWEEN <low> AND <high>')};",
+            hint=f"SUGGEST PRIVACY FOR {table_text(change.table.text)}; proposes what fits it.",
             position=change.column.position,
         )
     return Discovered()
@@ -211,7 +211,6 @@ def _identical(name: Name, column: Column | None, referenced: Column | None) -> 
     if column.type.oid not in _KEYS:
         raise TypeMismatch(
             f'column "{column.name}" is of type {column.type.name}, whose values are no keys',
-            hint=f"Declare its bounds: ALTER TABLE <table> ALTER COLUMN {identifier(column.name)} SET PRIVACY DOMAIN "
-            "BETWEEN <low> AND <high>;",
+            hint="Such a column has bounds: DOMAIN BETWEEN its least and its greatest value.",
             position=name.position,
         )

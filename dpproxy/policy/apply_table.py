@@ -66,7 +66,7 @@ def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | No
         target, column = change.references
         table_policy(policy, target, schema)
         check_same_type(change.key, key, table_column(target, column, schema))
-        _no_cycle(policy, table.name, target)
+        _no_cycle(policy, table.name, change.key.text, target)
         references = (target.text, column.text)
     _no_ceiling_left(table, change)
     _no_grant_unpaid(policy, change.table)
@@ -100,7 +100,7 @@ def check_same_type(name: Name, key: Column | None, target: Column | None) -> No
         )
 
 
-def _no_cycle(policy: Policy, table: str, target: Name) -> None:
+def _no_cycle(policy: Policy, table: str, key: str, target: Name) -> None:
     """Refuse a reference that leads back to ``table``."""
     name = target.text
     while name != table:
@@ -110,7 +110,7 @@ def _no_cycle(policy: Policy, table: str, target: Name) -> None:
         name = found.unit.references[0]
     raise InvalidParameter(
         f'the references of table "{table}" would form a cycle',
-        hint=f"One table has to own the unit: {alter_table(table, None, 'KEY (<column>)')};",
+        hint=f"One table has to own the unit: {alter_table(table, None, f'KEY ({identifier(key)})')};",
         position=target.position,
     )
 
@@ -140,7 +140,7 @@ def _ceiling(table: TablePolicy, change: SetCeiling) -> Ceiling:
     if table.unit is None:
         raise InvalidParameter(
             f'table "{table.name}" has no privacy unit to set a ceiling for',
-            hint=f"Declare it first: {alter_table(table.name, None, 'KEY (<column>)')};",
+            hint=f"Declare it first: SUGGEST PRIVACY FOR {table_text(table.name)}; proposes one.",
             position=change.table.position,
         )
     if table.unit.references is not None:

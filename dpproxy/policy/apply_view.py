@@ -41,7 +41,7 @@ def definition(change: CreateView) -> ProtectedView:
         raise InvalidParameter(
             f'protected view "{change.name.text}" has no method',
             hint=f"CREATE PROTECTED VIEW {identifier(change.name.text)} "
-            "WITH (method = dp_kdtree, epsilon = 1) AS <query>;",
+            f"WITH (method = dp_kdtree, epsilon = 1) AS {change.query};",
             position=change.name.position,
         )
     found = ProtectedView(change.name.text, options, change.query)
@@ -88,6 +88,6 @@ def _budget(policy: Policy, change: CreateView) -> None:
     if option is not None and option.value not in policy.budgets:
         raise UndefinedObject(
             "charge names no budget",
-            hint="First CREATE PRIVACY BUDGET <name> LIMIT EPSILON <n>; the ceiling is always charged.",
+            hint="SHOW PRIVACY BUDGETS; lists those there are. The ceiling is always charged.",
             position=option.position,
         )

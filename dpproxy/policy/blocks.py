@@ -4,7 +4,7 @@ from dpproxy.policy.dump import alter_table
 from dpproxy.policy.model import Members, Policy, TablePolicy
 from dpproxy.policy.statements import SetBlocks
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import DependentObjects, InvalidParameter, Refusal
 
 
@@ -24,7 +24,7 @@ def flaw(table: TablePolicy, column: str) -> tuple[str, str] | None:
     if declared is None or not isinstance(declared.domain, Members):
         return (
             f'column "{column}" has no list of values',
-            f"First {alter_table(table.name, column, 'DOMAIN IN (<values>)')};",
+            f"First declare one, with DOMAIN IN: SUGGEST PRIVACY FOR {table_text(table.name)}; proposes domains.",
         )
     return None
 

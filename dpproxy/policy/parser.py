@@ -312,7 +312,9 @@ def _key(cursor: Cursor, table: Name) -> SetKey:
         if not (cursor.at("max") or cursor.at("references")):
             return SetKey(table, None)
         title = "MAX ROWS" if cursor.at("max") else "REFERENCES"
-        hint = "Where a person has several rows, declare their column: SET PRIVACY KEY (...) MAX ROWS ..."
+        hint = (
+            "Where a person has several rows, the column that tells them apart stands in brackets behind KEY."
+        )
         raise SyntaxRefused(
             f"KEY ROW takes no {title}: each row is a unit", hint=hint, position=cursor.token.position
         )
@@ -386,7 +388,7 @@ def _foreign_key(cursor: Cursor, table: Name) -> ForeignKeyChange:
 
 
 def _of_a_column(word: str, position: int | None) -> NoReturn:
-    hint = f"Write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word} ..."
+    hint = "The name of the column stands before it, behind that of the table."
     message = f"{word} is declared of a column, not of a table"
     raise SyntaxRefused(message, hint=hint, position=position)
 
@@ -424,7 +426,7 @@ def _references(cursor: Cursor, table: Name, column: Name) -> SetReferences:
     if len(columns) > 1:
         raise SyntaxRefused(
             "one column has the values of one column",
-            hint="Several: ALTER TABLE <table> SET PRIVACY DOMAIN (<columns>) REFERENCES <table> (<columns>);",
+            hint="Several columns refer together where they stand in brackets behind DOMAIN, for the table.",
             position=columns[1].position,
         )
     if or_null := cursor.accept("or"):

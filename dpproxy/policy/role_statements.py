@@ -45,7 +45,7 @@ def read_role_statement(sql: str) -> RoleChange:
     if reset and not cursor.accept("reset"):
         cursor.unsupported(
             "altering anything of a role but its settings",
-            hint="CREATE USER, ALTER USER ... PASSWORD, GRANT role TO user and DROP USER change users and their roles.",
+            hint="Users are created, altered and dropped by statements of their own; roles are granted and revoked.",
         )
     if reset:
         setting = None if cursor.accept("all") else _setting(cursor)

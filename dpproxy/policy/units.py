@@ -81,14 +81,14 @@ def _followed(policy: Policy, table: str) -> Iterator[tuple[TablePolicy, Unit]]:
         if found is None or found.unit is None:
             raise BoundsMissing(
                 f'the privacy unit of table "{table}" is not declared',
-                hint="An administrator declares the key of that table: ALTER TABLE <table> SET PRIVACY KEY (<column>);",
+                hint="An administrator declares the key of the table that its own refers to.",
             )
         if name in seen:
             raise InvalidParameter(f'the references of table "{table}" form a cycle')
         if found.unit.key is None and seen:
             raise BoundsMissing(
                 f'the privacy unit of table "{table}" is a row of another table, and no key tells which',
-                hint="An administrator declares the key of that table: ALTER TABLE <table> SET PRIVACY KEY (<column>);",
+                hint="An administrator declares the key of the table that its own refers to.",
             )
         seen.add(name)
         yield found, found.unit

@@ -46,7 +46,7 @@ def user_of(startup: Startup) -> str:
     if program in _COPIERS:
         raise Unsupported(
             f"{program} copies the rows of tables, which nobody is given here",
-            hint="psql -c '\\copy (SELECT ...) TO file' writes answers; dpproxy policy dump writes the policy.",
+            hint="psql writes answers with \\copy; dpproxy policy dump writes the policy.",
         )
     if startup.parameters.get("replication", "").lower() not in _OFF:
         raise Unsupported("a replication connection", hint="connect without the parameter replication")

@@ -98,7 +98,7 @@ def _hint_of(piece: Piece, hints: dict[int, Token]) -> dict[str, str]:
 def _misplaced(hint: Token) -> SyntaxRefused:
     return SyntaxRefused(
         "a hint that is not before its statement",
-        hint=f"one hint stands before the statement and holds for all of it: {_HINT} SELECT ...",
+        hint=f"One hint stands before the statement, {_HINT}, and holds for all of it.",
         position=hint.position,
     )
 

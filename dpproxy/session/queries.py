@@ -121,7 +121,11 @@ class Queries:
         inner: PreparedStatement,
     ) -> PreparedStatement:
         if not isinstance(inner.action, Prepared) or inner.columns is None:
-            raise SyntaxRefused("expected a query that returns rows", hint="write SELECT ...", position=0)
+            raise SyntaxRefused(
+                "expected a query that returns rows",
+                hint="A query begins with SELECT, WITH, VALUES or TABLE.",
+                position=0,
+            )
         action = wrap(inner)
         return PreparedStatement(
             source, action, inner.parameters if isinstance(action, WrapperStatement) else ()

@@ -116,12 +116,12 @@ class Transaction:
         if setting.lowers_only:
             raise InvalidParameter(
                 f'parameter "{setting.name}" cannot be changed on a connection that is shared',
-                hint=f"say it of the user: ALTER ROLE CURRENT_USER SET {setting.name} = <value>;",
+                hint="Set it of the role, whose connections then begin with it.",
             )
         if self.status is Status.IDLE and not self.several and not setting.one_way:
             raise NoTransaction(
                 f'parameter "{setting.name}" would stay for whoever has this connection next',
-                hint=f"BEGIN; SET LOCAL {setting.name} = <value>; <your statement>; COMMIT;",
+                hint="Begin a transaction: in it, it can be set for as long as that lasts.",
             )
         return not setting.one_way
 

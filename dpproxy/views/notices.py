@@ -21,7 +21,7 @@ def built_notice(
     return Notice(
         f'{kind} "{build.view}" is built: {price}',
         detail=f"{build.guarantee.rstrip('.')}.{only}{left}{f' {error}.' if error else ''}",
-        hint=f"GRANT SELECT ON {build.view} TO <role>;" if not build.inside else None,
+        hint="No role may read it before it is granted." if not build.inside else None,
     )
 
 

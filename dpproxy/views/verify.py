@@ -63,6 +63,6 @@ def notices(hidden: Sequence[str]) -> tuple[Notice, ...]:
     return (
         Notice(
             f"figures of {listed} need the original rows and are not shown",
-            hint="GRANT EXACT SELECT ON <its tables> TO <role>; each look is put on record.",
+            hint="Whoever may have exact answers of its tables sees them; each look is put on record.",
         ),
     )

@@ -414,7 +414,7 @@ def test_names_keep_their_place():
             COLUMN + "DOMAIN REFERENCES w (a, b)",
             "b)",
             "one column has the values of one column",
-            "Several: ALTER TABLE <table> SET PRIVACY DOMAIN (<columns>) REFERENCES <table> (<columns>);",
+            "Several columns refer together where they stand in brackets behind DOMAIN, for the table.",
         ),
         (TABLE + "PUBLIC, HIDDEN", ",", 'expected the end of the statement after "public", found ","', None),
         (TABLE + "CEILING 20", "20", "expected EPSILON after CEILING, found a number", None),
@@ -441,7 +441,7 @@ def test_a_row_unit_has_one_row(more: str):
 def test_what_belongs_to_a_column_is_said(text: str, at: int):
     with pytest.raises(SyntaxRefused, match="of a column, not of a table") as caught:
         parse(TABLE + text)
-    assert "ALTER COLUMN" in (caught.value.hint or "")
+    assert "name of the column" in (caught.value.hint or "")
     assert caught.value.position == len(TABLE) + at
 
 

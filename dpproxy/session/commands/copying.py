@@ -75,7 +75,8 @@ def _dotted(words: Words) -> str:
 def _refuse_place(words: Words) -> NoReturn:
     if words.accept("program") or words.token.kind is TokenKind.TEXT:
         raise Unsupported(
-            "COPY to a file of the server is not supported", hint=r"COPY ... TO STDOUT; psql has \copy"
+            "COPY to a file of the server is not supported",
+            hint=r"COPY to STDOUT is, and psql writes files with \copy.",
         )
     words.refuse()
 
