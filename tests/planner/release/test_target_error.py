@@ -5,13 +5,16 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from sqlglot import exp
 
 from dpproxy.algebra.plan import Drawn, Plan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.setting_checks import Target
 from dpproxy.config.settings import DEFAULTS
+from dpproxy.planner import query
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
+from dpproxy.planner.planning import Planning
 from dpproxy.planner.query import plan_query
 from dpproxy.planner.release.target_error import predicted
 from dpproxy.values.errors import InvalidParameter
@@ -72,6 +75,21 @@ def test_the_least_epsilon_of_three_digits_is_found(world: World, sql: str, erro
     less = found.loss.epsilon * Fraction(98, 100)
     assert worst(plan(world, sql, "", epsilon=f"{float(less):.9g}"), None) > float(error)
     assert f"dp.target_error = {error}: worst half-width" in found.solved
+
+
+def test_each_epsilon_is_planned_once_whatever_the_number_of_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    passes, found = [], query._top
+
+    def noted(tree: exp.Expr, planning: Planning) -> object:
+        passes.append(planning.loss.nano)
+        return found(tree, planning)
+
+    monkeypatch.setattr(query, "_top", noted)
+    plan(world, "SELECT count(*), (SELECT sum(x) FROM t) FROM t", "150")
+    assert passes[0] == passes[1]  # how many parts there are is known after the first pass of all
+    assert len(set(passes[1:])) == len(passes[1:]) <= 10
 
 
 def test_the_worst_column_decides(world: World):
