@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import hmac
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from dpproxy.values.errors import Refusal, StartupError
 FILE = "load-mark"
 EVERY = 60.0
 """Seconds between two looks."""
+SOON = 1.0
+"""Seconds between two looks at whether another process has acted upon a mark: then it is looked at, too."""
 LONGEST = 1_000_000
 """Bytes of a mark that count."""
 MOST_ROWS = 1_000
@@ -109,10 +112,15 @@ class LoadMark:
         wait: Callable[[float], bool],
         progress: Callable[[str], None],
     ) -> threading.Thread:
-        """A thread that looks every ``EVERY`` seconds, until ``wait`` for so long returns True."""
+        """A thread that looks every ``EVERY`` seconds, and where another process has acted, until ``wait`` is True."""
 
         def looking() -> None:
-            while not wait(EVERY):
+            acted, due = self._acted_upon(), time.monotonic() + EVERY
+            while not wait(min(SOON, EVERY)):
+                before, acted = acted, self._acted_upon()
+                if acted == before and time.monotonic() < due:
+                    continue
+                due = time.monotonic() + EVERY
                 try:
                     if self.look(renew, advance):
                         progress("the data was loaded anew: its version has advanced")
@@ -125,7 +133,7 @@ class LoadMark:
 
     def _act(self, found: str, advance: Callable[[], None]) -> None:
         with self._alone():
-            before = self._kept.read_text(encoding="ascii") if self._kept.exists() else None
+            before = self._acted_upon()
             if before == found:
                 return
             if before is not None:
@@ -133,6 +141,10 @@ class LoadMark:
             written = self._kept.with_suffix(".new")
             written.write_text(found, encoding="ascii")
             written.replace(self._kept)
+
+    def _acted_upon(self) -> str | None:
+        """What was last acted upon, by whichever process; None where nothing was."""
+        return self._kept.read_text(encoding="ascii") if self._kept.exists() else None
 
     def _read(self) -> str | None:
         """A digest of what the mark says; None where there is none yet."""

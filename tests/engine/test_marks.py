@@ -76,6 +76,28 @@ def test_the_first_mark_counts_nothing_and_each_other_one_once(mark: Path):
     assert all("day" not in file.read_text() for file in (mark.parent / "state").iterdir())
 
 
+def test_where_one_process_has_acted_the_others_look_at_once(mark: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(marks, "SOON", 0.01)
+    mark.write_text("monday")
+    first, second = (LoadMark(in_file(mark), mark.parent / "state", bytes(32)) for _ in range(2))
+    first.begin(lambda: None)
+    renewed, ended = threading.Event(), threading.Event()
+
+    def renew(between: Callable[[], None]) -> None:
+        between()
+        renewed.set()
+
+    watching = second.watch(renew, lambda: None, ended.wait, lambda _: None)
+    try:
+        mark.write_text("tuesday")
+        assert not renewed.wait(0.1), "its own turn comes in a minute"
+        assert first.look(lambda between: between(), lambda: None)
+        assert renewed.wait(30)
+    finally:
+        ended.set()
+        watching.join()
+
+
 def test_what_could_not_be_read_anew_is_tried_again_at_the_next_look(mark: Path):
     """Before the version advances the old data is served; after it, the next look has nothing to do."""
     mark.write_text("monday")
