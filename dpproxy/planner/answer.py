@@ -259,20 +259,30 @@ def _add_interval(
     ):
         ends = call.aggregate.ends(call.columns)
     else:
-        low, high = interval(node, scope, scope.confidence) or (UNBOUNDED, UNBOUNDED)
-        scale = values[place].scale
-        ends = (
-            Typed(_outwards(low, scale, "floor"), FLOAT8, None),
-            Typed(_outwards(high, scale, "ceil"), FLOAT8, None),
+        ends = rounded_ends(
+            *(interval(node, scope, scope.confidence) or (UNBOUNDED, UNBOUNDED)), values[place].scale
         )
-    for above, (name, value) in enumerate(zip(("ci_low", "ci_high"), ends, strict=True)):
+    add_bounds(place, item.name, ends, values, columns)
+
+
+def rounded_ends(low: nodes.Expr, high: nodes.Expr, scale: int | None) -> tuple[Typed, Typed]:
+    """The ends of an interval with as many digits behind the point as its value has."""
+    found = (_outwards(low, scale, "floor"), _outwards(high, scale, "ceil"))
+    return Typed(found[0], FLOAT8, None), Typed(found[1], FLOAT8, None)
+
+
+def add_bounds(
+    place: int, name: str, ends: Sequence[Typed], values: list[Typed], columns: list[OpenColumn]
+) -> None:
+    """Both bounds of the column of this place and name, behind the others."""
+    for above, (kind, value) in enumerate(zip(("ci_low", "ci_high"), ends, strict=True)):
         held = replace(value, sql=duck.column(f"c{len(values)}"))
-        columns.append(OpenColumn(f"{item.name}_{name}", held, bound=Bound(place, bool(above))))
+        columns.append(OpenColumn(f"{name}_{kind}", held, bound=Bound(place, bool(above))))
         values.append(value)
 
 
 def _outwards(end: nodes.Expr, scale: int | None, direction: str) -> nodes.Expr:
-    """A bound with as many digits behind the point as its value has."""
+    """A bound, rounded away from its value."""
     if scale is None:
         return end
     if not scale:

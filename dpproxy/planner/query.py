@@ -222,7 +222,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
         return inside(select, kept, planning, env, top=top)
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
-        return open_select(select, found, planning, env)
+        return open_select(select, found, planning, env, top=top)
     if top and (shown := existence(select, found, planning, env)) is not None:
         return shown
     select = settled(select, planning, env)

@@ -59,12 +59,16 @@ class Accuracies:
         found = noisy(node, self.rows)
         if not found:
             return None
-        if self.chosen or any(a.chosen for a in found):
+        if (self.chosen or any(a.chosen for a in found)) and not self._is_of_one_row(node):
             return UNKNOWN  # without noise the least of other rows might be meant
         if type(node) in (exp.Min, exp.Max, exp.Avg) and type(node.this.unnest()) is exp.Column:
             return found[0]
         half = self._half(self._forms(node), found) if value.is_number else None
         return UNKNOWN if half is None else Accuracy(half=half)
+
+    def _is_of_one_row(self, node: exp.Expr) -> bool:
+        """Whether it is a weighted sum of values of its row: all rows are within their half-widths at once."""
+        return all(type(part) is exp.Column for part in self._forms(node) or {node: 0.0})
 
     def _half(self, forms: Forms | None, found: Sequence[Accuracy]) -> float | None:
         if (

@@ -11,10 +11,10 @@ from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import Typed
+from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
-from dpproxy.planner.answer import limits, ordering, row_number
+from dpproxy.planner.answer import UNBOUNDED, add_bounds, limits, ordering, rounded_ends, row_number
 from dpproxy.planner.keys.declarations import lists_keys, refuse_counted
 from dpproxy.planner.open.accuracies import Accuracies
 from dpproxy.planner.open.aggregates import aggregate, is_aggregate
@@ -95,8 +95,13 @@ class _Place:
         return key
 
 
-def open_select(select: exp.Select, found: Sequence[FromEntry], planning: Planning, env: Env) -> Open:
-    """Plan one SELECT over open relations. Raises a ``Refusal``."""
+def open_select(
+    select: exp.Select, found: Sequence[FromEntry], planning: Planning, env: Env, *, top: bool = False
+) -> Open:
+    """Plan one SELECT over open relations. Raises a ``Refusal``.
+
+    ``top`` where its columns are what is shown: ``dp.intervals`` adds some there.
+    """
     for clause, words in (("where", "WHERE"), ("group", "GROUP BY"), ("having", "HAVING")):
         refuse_windows(select.args.get(clause), words)
     refuse_counted(select, found, env)
@@ -141,6 +146,8 @@ def open_select(select: exp.Select, found: Sequence[FromEntry], planning: Planni
     columns = tuple(
         _column(n, i, v, r, accuracies) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
     )
+    if top and session.intervals(planning.context.settings):
+        query, columns = _bounded(query, values, columns)
     planning.selected |= any(c.accuracy is not None and c.accuracy.half is not None for c in columns)
     return Open(
         query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found)
@@ -239,6 +246,26 @@ def _column(index: int, item: SelectItem, value: Typed, raw: Typed, accuracies: 
             )
     accuracy = accuracies.of(node, value)
     return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most)
+
+
+def _bounded(
+    query: nodes.Select, values: Sequence[Typed], columns: Sequence[OpenColumn]
+) -> tuple[nodes.Select, tuple[OpenColumn, ...]]:
+    """With the bounds of noisy numbers, NULL where none is proved."""
+    shown, listed = list(values), list(columns)
+    for place, (value, column) in enumerate(zip(values, columns, strict=True)):
+        if column.accuracy is None or not value.is_number:
+            continue
+        low = high = UNBOUNDED
+        if (half := column.accuracy.half) is not None:
+            middle, reach = as_double(value), duck.double(half)
+            low, high = duck.binary("-", middle, reach), duck.binary("+", middle, reach)
+            if column.floor is not None:
+                floor = duck.double(float(column.floor))
+                low, high = duck.call("greatest", low, floor), duck.call("greatest", high, floor)
+        add_bounds(place, column.name, rounded_ends(low, high, value.scale), shown, listed)
+    more = (duck.named(v.sql, f"c{i}") for i, v in enumerate(shown) if i >= len(values))
+    return replace(query, items=(*query.items, *more)), tuple(listed)
 
 
 def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:
