@@ -227,7 +227,7 @@ def _engine(world: World, folder: Path) -> Engine:
     policy.write_text("".join(f"{s};\n" for s in world.policy_ddl), encoding="utf-8")
     source = {"main": Data(data, policy_files=(policy,))}
     config = Config(
-        folder / "dpproxy.toml", "localhost", 0, 0.0, None, None, 4, 1.0, 30.0, folder / "state", source, ("main",),
+        folder / "dpproxy.toml", "localhost", 0, 0.0, None, None, 4, 1.0, 30.0, 1, folder / "state", source, ("main",),
         folder / "users", 1, None,
     )  # fmt: skip
     return Engine.start(config, lambda _: None)
