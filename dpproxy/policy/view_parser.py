@@ -50,7 +50,7 @@ def create_view(cursor: Cursor) -> CreateView:
 
 def create_cube(cursor: Cursor) -> CreateView:
     """What follows CREATE PRIVACY CUBE."""
-    name = cursor.table("CUBE")
+    name = cursor.view("CUBE")
     cursor.expect("on", after="the cube's name")
     offset = cursor.position
     shape = cubes.cube(cursor)
@@ -82,7 +82,7 @@ def drop_view(cursor: Cursor) -> DropView:
 
 def drop_cube(cursor: Cursor) -> DropView:
     """What follows DROP PRIVACY CUBE."""
-    return DropView(cursor.table("CUBE"), CUBE)
+    return DropView(cursor.view("CUBE"), CUBE)
 
 
 def refresh_view(cursor: Cursor) -> RefreshView:
@@ -94,7 +94,7 @@ def refresh_view(cursor: Cursor) -> RefreshView:
 def verify_views(cursor: Cursor) -> VerifyViews:
     """What follows VERIFY."""
     kind, first = _kind(cursor, "VERIFY")
-    more = cursor.comma_list(cursor.table, '","') if cursor.accept(",") else ()
+    more = cursor.comma_list(cursor.view, '","') if cursor.accept(",") else ()
     return VerifyViews((first, *more), kind)
 
 
@@ -102,14 +102,14 @@ def _kind(cursor: Cursor, after: str) -> tuple[str, Name]:
     """PROTECTED VIEW or PRIVACY CUBE, and a name."""
     if cursor.accept("privacy"):
         cursor.expect("cube", after="PRIVACY")
-        return CUBE, cursor.table("CUBE")
+        return CUBE, cursor.view("CUBE")
     cursor.expect("protected", after=after)
     return VIEW, _view(cursor, "PROTECTED")
 
 
 def _view(cursor: Cursor, after: str) -> Name:
     cursor.expect("view", after=after)
-    return cursor.table("VIEW")
+    return cursor.view("VIEW")
 
 
 def _option(cursor: Cursor, after: str) -> Option:

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 
 from dpproxy.sql.lexer import Token, TokenKind, tokens
 from dpproxy.sql.quoting import RESERVED
-from dpproxy.values.errors import SyntaxRefused, Unsupported
+from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
 
 T = TypeVar("T")
 
@@ -142,6 +142,22 @@ class Cursor:
             return first
         own = self.name("table", "the schema's name")
         return own if first.text == "public" else Name(f"{first.text}.{own.text}", first.position)
+
+    def view(self, after: str) -> Name:
+        """A protected view's name; the schema ``public`` may stand before it.
+
+        Raises:
+            UndefinedTable: another schema.
+        """
+        first = self._peek()
+        name = self.table(after)
+        if name.position == first.position and name.text != first.text:
+            raise UndefinedTable(
+                "no such schema",
+                hint='Every protected view is in the schema "public".',
+                position=first.position,
+            )
+        return name
 
     def comma_list(self, read: Callable[[str], T], after: str = "") -> tuple[T, ...]:
         """Read one or more items separated by commas; ``read`` gets what each one follows."""

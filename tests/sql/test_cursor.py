@@ -4,7 +4,7 @@ import pytest
 
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.quoting import RESERVED
-from dpproxy.values.errors import SyntaxRefused, Unsupported
+from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
 
 
 def test_words_are_read_in_sequence_or_not_at_all():
@@ -75,6 +75,13 @@ def test_the_schema_public_may_stand_before_a_table():
 def test_another_schema_is_part_of_the_name():
     assert Cursor("clinic.visits").table("ON") == Name("clinic.visits")
     assert Cursor('"Public".visits').table("ON") == Name("Public.visits")
+
+
+def test_a_protected_view_is_in_the_schema_public():
+    assert Cursor('public."a.b"').view("VIEW") == Cursor('"a.b"').view("VIEW") == Name("a.b")
+    with pytest.raises(UndefinedTable, match="no such schema") as caught:
+        Cursor("clinic.visits").view("VIEW")
+    assert caught.value.position == 0
 
 
 def test_a_list_ends_where_no_comma_follows():
