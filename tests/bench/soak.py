@@ -1,4 +1,4 @@
-"""``python -m tests.bench.soak [--minutes 60] [--connections 64]``: mixed traffic for long, and what it leaves behind.
+"""``python -m tests.bench.soak [--minutes 60] [--connections 64] [--processes 1]``: mixed traffic, and what it leaves.
 
 Every client asks by turns for what is charged anew, what was released before, rows of a view, the catalogue, plans,
 what is refused, exact answers; it describes, cancels, leaves transactions open and reconnects. In the first half the
@@ -282,10 +282,15 @@ def grown(readings: Sequence[Reading]) -> float:
 
 
 def soak(
-    folder: Path, minutes: float, connections: int, stops: Sequence[tuple[float, signal.Signals]] = STOPS
+    folder: Path,
+    minutes: float,
+    connections: int,
+    stops: Sequence[tuple[float, signal.Signals]] = STOPS,
+    processes: int = 1,
 ) -> Report:
     """Let the traffic run over a proxy of its own."""
-    report, file = Report(), write_home(folder, DDL, POLICY, users=USERS, padding="1ms")
+    report = Report()
+    file = write_home(folder, DDL, POLICY, users=USERS, padding="1ms", processes=processes)
     running = Running(spawn(file))
     try:
         begun = time.monotonic()
@@ -330,9 +335,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.soak")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--processes", type=int, default=1, help="that serve")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dpproxy-soak-") as folder:
-        report = soak(Path(folder), options.minutes, options.connections)
+        report = soak(Path(folder), options.minutes, options.connections, processes=options.processes)
         state = Path(folder) / "state" / "main"
         with Ledger.open(state) as ledger, AuditLog.open(state, load_secret(state)) as log:
             say(f"ledger: {ledger.verify()} entries verify; audit log: {log.verify()}")

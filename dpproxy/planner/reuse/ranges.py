@@ -66,7 +66,7 @@ def walk(asked: Conditions, released: Sequence[Conditions], costs: Sequence[floa
     return min(found, default=(0.0, None))[1]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=4096)
 def _lines(conditions: tuple[Term, ...]) -> _Lines:
     """What conditions say of each term that some of them are about alone; the same for every question."""
     terms = {}
