@@ -93,7 +93,8 @@ def substring(node: exp.Substring, arguments: list[Typed], scope: Scope) -> Type
     start = max(start, 1)
     size = max(end - start, 0)
     sql = duck.call("substring", value.sql, duck.integer(start), duck.integer(size))
-    return Typed(sql, TEXT, nullable=value.nullable, longest=_at_most(value, size))
+    longest = _at_most(value, size) if rest else value.longest
+    return Typed(sql, TEXT, nullable=value.nullable, longest=longest)
 
 
 def end_of(name: str) -> Rule:
@@ -109,8 +110,8 @@ def end_of(name: str) -> Rule:
     return apply
 
 
-def _at_most(value: Typed, size: int) -> int | None:
-    return None if value.longest is None else min(value.longest, size)
+def _at_most(value: Typed, size: int) -> int:
+    return size if value.longest is None else min(value.longest, size)
 
 
 def constant_place(node: exp.Expr, name: str, value: Typed, scope: Scope) -> int:
