@@ -22,6 +22,8 @@ _UNKNOWN: Final = 1_000
 """How many rows are expected where no number is declared."""
 _MEAN: Final = 70.0
 """The error of one noisy mean for all rows."""
+_LONG: Final = 64
+"""Numbers with more values than these are measured in cells that cannot follow long tails where there are few rows."""
 _NARROW: Final = 9
 """Up to so many columns dp_kdtree was never measured to be worse than one noisy mean."""
 
@@ -68,15 +70,17 @@ def predicted(request: ViewRequest, total: Loss) -> dict[str, float]:
     """The predicted error of each method, in percent, about that of the cells of two columns.
 
     ``dp_kdtree`` loses by the number of columns, since boxes have as many sides, and by fewer rows slowly.
-    ``dp_marginals`` loses what bins and pairs do not tell, and its noise is proportional to columns / rows.
+    ``dp_marginals`` loses what bins and pairs do not tell, and its noise is proportional to long columns / rows.
     """
+    lines = boxes.lines(request.attributes, scaled=True)
+    long = sum(isinstance(line, boxes.Ruler) and line.last >= _LONG for line in lines)
     columns, rows = len(request.attributes), max(_rows(request), 1)
     reach = max(float(rows * total.epsilon), 1e-9)
-    if flat.suits(boxes.lines(request.attributes, scaled=True), total.nano, rows):
+    if flat.suits(lines, total.nano, rows):
         return {DpKdtree.name: 0.0}
     tree = 5 * exp(0.15 * columns) * (_UNIT / reach) ** min(0.5, 2.8 / columns)
     pairs = 3.5 * (_UNIT / reach) ** 0.5 if columns > 1 else 0.0
-    marginals = pairs + 10_000 * columns / reach
+    marginals = pairs + 8_000 * long / reach
     if columns <= _NARROW:
         return {DpKdtree.name: min(tree, _MEAN), DpMarginals.name: marginals}
     return {DpMicroaggregation.name: _MEAN, DpKdtree.name: tree, DpMarginals.name: marginals}

@@ -1,10 +1,11 @@
 """A model of the marginals: noisy counts of each attribute and of chosen cliques, and rows that follow them.
 
-First the pairs that are farthest from independence are chosen one by one, by the exponential mechanism, as many as make
-a tree; then, in batches, pairs and triples that the model made from all before does not explain, as many as there are
-rows for. Noise grows with the number of attributes and cliques, and not with the number of their combinations, which is
-what wide tables need. After McKenna, Miklau and Sheldon, "Winning the NIST contest", 2021, and McKenna, Mullins,
-Sheldon and Miklau, "AIM", 2022. Proof: ``dp_marginals.md``.
+Where all attributes together have few cells for the rows there are, these are counted. Otherwise the pairs that are
+farthest from independence are chosen one by one, by the exponential mechanism, up to a tree; then, in batches, pairs
+and triples that the model made from all before does not explain, as many as there are rows for. Noise grows with the
+number of attributes and cliques, and not with the number of their combinations, which is what wide tables need. After
+McKenna, Miklau and Sheldon, "Winning the NIST contest", 2021, and McKenna, Mullins, Sheldon and Miklau, "AIM", 2022.
+Proof: ``dp_marginals.md``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import isqrt, prod
+from math import prod
 from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
@@ -32,17 +33,18 @@ from dpproxy.anonymize.model import (
     ViewBuild,
     ViewRequest,
 )
+from dpproxy.anonymize.price import Purse
 from dpproxy.anonymize.together import Merge
 from udfs.conversion import within
 from udfs.mechanisms import Exponential, Gaussian, Laplace
-from udfs.privacy import LEAST_NANO, NANO, Loss
+from udfs.privacy import LEAST_NANO, Loss
 from udfs.randomness import Words
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 Clique = tuple[int, ...]
-"""Two or three attributes, ascending."""
+"""Two or three attributes, or all of them, ascending."""
 Choice = tuple[Clique, int]
 """A clique, and how often the bins are merged in which it is counted."""
 Tables = Mapping[Choice, npt.NDArray[Number]]
@@ -56,10 +58,14 @@ CHOOSING: Final = Fraction(1, 10)
 PAIRS: Final = Fraction(19, 40)
 TRIPLES: Final = Fraction(1, 40)
 """The parts of the whole: the number of rows, single attributes, offsets in cells, the choice, pairs, triples."""
+TOGETHER: Final = CHOOSING + PAIRS + TRIPLES
+"""What all attributes together have where they are counted instead of pairs and triples."""
 _CLEAR: Final = 2
 """Rows to a cell of an ordered attribute on average, in standard deviations of its noise."""
 _NOISE: Final = 0.3
 """What part of all rows the noise of a clique may add up to."""
+_TREE: Final = 80
+"""There may be as many pairs, up to a tree, as leave the noise of each less than one in so many rows."""
 _ROWS: Final = 300
 """There may be more pairs than a tree has as long as the noise of each is less than one in so many rows."""
 _PAIR: Final = 2
@@ -69,7 +75,9 @@ _LEAST_SAMPLE: Final = 1 << 14
 _MOST_SAMPLE: Final = 1 << 16
 """Rows of the forest that are weighted until they follow the other cliques as well: for each row, up to eight."""
 _MOST_CELLS: Final = 1 << 11
-"""The most cells of a clique."""
+"""The most cells of a pair or triple."""
+_MOST_WHOLE: Final = 1 << 18
+"""The most cells of all attributes together."""
 _MOST_TRIPLES: Final = 1 << 9
 """The most triples that are candidates."""
 _MERGED: Final = 2
@@ -88,33 +96,6 @@ _TO_PAIRS: Final = CHOOSING * 9 / 10
 """What pairs have from the choice where all are measured."""
 _PAYS: Final = 0.5
 """A clique is worth measuring if it is farther from the model than this part of its noise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Purse:
-    """What a build may lose: whole nano-epsilon, or nano-rho where ``concentrated``; parts of it are rounded down."""
-
-    nano: int
-    concentrated: bool = False
-
-    def noise(self, width: int, part: Fraction) -> Laplace | Gaussian:
-        """Noise for one release that a unit moves by ``width`` in one component, at ``part`` of the whole."""
-        nano = int(self.nano * part)
-        return Gaussian((width,), nano) if self.concentrated else Laplace((width,), nano)
-
-    def deviation(self, part: Fraction) -> float:
-        """The standard deviation of noise of width 1."""
-        return max(float(self.noise(1, part).noise_sd()[0]), 1e-3)
-
-    def most(self, part: Fraction) -> int:
-        """Into how many releases ``part`` of the whole may be divided, each of which must be possible."""
-        nano = int(self.nano * part)
-        return 2 * nano * NANO // LEAST_NANO**2 if self.concentrated else nano // LEAST_NANO
-
-    def choice(self, spread: int, part: Fraction) -> Exponential:
-        """A choice whose scores a unit moves within an interval of length ``spread``, at ``part`` of the whole."""
-        nano = int(self.nano * part)
-        return Exponential(spread, isqrt(2 * nano * NANO) if self.concentrated else nano)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +289,11 @@ def _rows(
 
 def _bins(singles: list[Single], measured: Measured, total: int, words: Words) -> dict[int, Integers]:
     """The bins of each attribute, shape (total,): drawn along a forest, or from the model if there is more."""
+    together, _ = measured.get((tuple(range(len(singles))), 0), (None, 0.0))
+    if together is not None:
+        counts = forest.settled(together.ravel(), float(total))[None]
+        cells = forest.drawn(np.zeros(total, dtype=np.int64), counts, words)
+        return dict(enumerate(np.unravel_index(cells, together.shape)))
     margins, joint = _fitted(singles, measured, total)
     tree = forest.spanning(joint)
     if len(tree) == len(measured):
@@ -353,7 +339,7 @@ def _null(attribute: Attribute) -> int | None:
 
 
 def _single(plan: MarginalsPlan, place: int, positions: Integers, total: int, words: Words) -> Single:
-    law, null = plan.purse.noise(1, SINGLE / len(plan.lines)), plan.nulls[place] is not None
+    law, null = plan.purse.noise(1, alone(plan, total) / len(plan.lines)), plan.nulls[place] is not None
     deviation, width = law.noise_sd()[0], plan.widths[place]
     most = int(np.clip(total / (_CLEAR * deviation), 4, grids.MOST_CELLS))
     grid = Grid.of(plan.lines[place], most, null=null, width=width)
@@ -382,8 +368,35 @@ def _variance(law: Laplace | Gaussian) -> float:
 
 
 def _most_bins(plan: MarginalsPlan, total: int) -> int:
+    return max(whole(plan, total), _bins_of_pairs(plan, total))
+
+
+def _bins_of_pairs(plan: MarginalsPlan, total: int) -> int:
     noise = plan.purse.deviation(PAIRS / max(rounds(plan, total)[0], 1))
     return int(np.clip(round((_NOISE * total / noise) ** 0.5), _LEAST_BINS, _MOST_BINS))
+
+
+def whole(plan: MarginalsPlan, total: int) -> int:
+    """How many bins each attribute may have if all are counted together; 0 if pairs may have more, or there are none.
+
+    Where noise is rare, its variance is about how much it adds to a cell.
+    """
+    if len(plan.lines) == 1:
+        return 0
+    noise = plan.purse.deviation(TOGETHER)
+    most = min(_NOISE * total / min(noise, noise**2), _MOST_WHOLE)
+    nulls = [null is not None for null in plan.nulls]
+    sizes = [line.last + 1 + null for line, null in zip(plan.lines, nulls, strict=True)]
+    for number in range(_MOST_BINS, _bins_of_pairs(plan, total) - 1, -1):
+        found = (min(size, max(number, _LEAST_BINS + null)) for size, null in zip(sizes, nulls, strict=True))
+        if prod(found) <= most:
+            return number
+    return 0
+
+
+def alone(plan: MarginalsPlan, total: int) -> Fraction:
+    """The part of single attributes, which have that of cliques as well where there are too few rows for any."""
+    return SINGLE if rounds(plan, total)[0] or whole(plan, total) else SINGLE + TOGETHER
 
 
 def _tilts(
@@ -407,14 +420,14 @@ def _tilts(
 def rounds(plan: MarginalsPlan, total: int) -> tuple[int, int, bool]:
     """The most pairs, the most triples, and whether all pairs are measured without a choice.
 
-    A tree of pairs, or as many as there are rows for; but no more than epsilon allows to choose.
+    As many pairs as there are rows for, up to a tree and beyond; but no more than epsilon allows to choose.
     """
     columns, most = len(plan.lines), plan.purse.most
-    clear, pairs = total / (_ROWS * plan.purse.deviation(PAIRS)), columns * (columns - 1) // 2
-    many = int(clear**2 if plan.purse.concentrated else clear)
-    number = min(max(columns - 1, many), pairs, most(CHOOSING))
+    clear, pairs = total / plan.purse.deviation(PAIRS), columns * (columns - 1) // 2
+    few, many = (int((clear / rows) ** (2 if plan.purse.concentrated else 1)) for rows in (_TREE, _ROWS))
+    number = min(max(min(columns - 1, few), many), pairs, most(CHOOSING))
     triples = min(max(number // _FURTHER, 1), most(CHOOSING) - number, most(TRIPLES))
-    triples = triples if columns > _PAIR else 0
+    triples = triples if columns > _PAIR and number >= columns - 1 else 0
     if pairs <= min(many, most(PAIRS + _TO_PAIRS)) and max(triples, 1) <= most(CHOOSING - _TO_PAIRS):
         return pairs, triples, True
     return number, triples, False
@@ -429,12 +442,18 @@ def _measured(
     """
     waiting, triples, every = rounds(plan, total)
     result = Measured()
+    if whole(plan, total):
+        clique = tuple(range(len(singles)))
+        return _counted(
+            plan, tables(singles, binned, [clique], most=_MOST_WHOLE), [(clique, 0)], TOGETHER, words
+        )
     if not waiting:
         return result
     moved, number = (_TO_PAIRS, waiting) if every else (Fraction(0), min(len(singles) - 1, waiting))
     choices = max(triples, 1) if every else waiting + triples
     law = plan.purse.choice(2 * max(plan.weights.values()), (CHOOSING - moved) / choices)
-    exact, left = tables(singles, binned, _cliques(plan, singles)), PAIRS + moved
+    exact = tables(singles, binned, _cliques(plan, singles))
+    left = PAIRS + moved + (0 if triples else TRIPLES)
     expected = {one: _independent(singles, one, total) for one in exact if len(one[0]) == _PAIR}
     while waiting:
         part = left * number / waiting
@@ -533,12 +552,13 @@ def tables(
     columns: Mapping[int, Integers],
     cliques: Iterable[Clique],
     weights: Floats | None = None,
+    most: int = _MOST_CELLS,
 ) -> dict[Choice, npt.NDArray[Any]]:
     """The counts of cliques, exact unless rows are weighted: in bins, unless these are too many, and in wider ones."""
     result = {}
     for clique in cliques:
         shapes = [_shape(singles, (clique, merged)) for merged in range(_MERGED + 1)]
-        first = next((n for n, shape in enumerate(shapes) if prod(shape) <= _MOST_CELLS), _MERGED)
+        first = next((n for n, shape in enumerate(shapes) if prod(shape) <= most), _MERGED)
         cells = _cells(singles, columns, (clique, first))
         table = np.bincount(cells, weights, minlength=prod(shapes[first])).reshape(shapes[first])
         result[clique, first] = table

@@ -1,11 +1,14 @@
 """Options that the differentially private methods share (epsilon, delta, k), and how they divide epsilon."""
 
+from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import Final
 
 from dpproxy.anonymize import options
 from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, ViewRequest
-from udfs.privacy import LEAST_NANO, Loss
+from udfs.mechanisms import Exponential, Gaussian, Laplace
+from udfs.privacy import LEAST_NANO, NANO, Loss
 
 LEAST_EPSILON: Final = Fraction(1, 100)
 """The least epsilon of a view: methods divide it among steps, each of which needs ``LEAST_NANO``."""
@@ -15,6 +18,33 @@ COUNTING: Final = 20
 
 EPSILON_HELP: Final = "the loss of the whole release"
 K_HELP: Final = "rows to a cluster, or auto: by the predicted error"
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """What a build may lose: whole nano-epsilon, or nano-rho where ``concentrated``; parts of it are rounded down."""
+
+    nano: int
+    concentrated: bool = False
+
+    def noise(self, width: int, part: Fraction) -> Laplace | Gaussian:
+        """Noise for one release that a unit moves by ``width`` in one component, at ``part`` of the whole."""
+        nano = int(self.nano * part)
+        return Gaussian((width,), nano) if self.concentrated else Laplace((width,), nano)
+
+    def deviation(self, part: Fraction) -> float:
+        """The standard deviation of noise of width 1."""
+        return max(float(self.noise(1, part).noise_sd()[0]), 1e-3)
+
+    def most(self, part: Fraction) -> int:
+        """Into how many releases ``part`` of the whole may be divided, each of which must be possible."""
+        nano = int(self.nano * part)
+        return 2 * nano * NANO // LEAST_NANO**2 if self.concentrated else nano // LEAST_NANO
+
+    def choice(self, spread: int, part: Fraction) -> Exponential:
+        """A choice whose scores a unit moves within an interval of length ``spread``, at ``part`` of the whole."""
+        nano = int(self.nano * part)
+        return Exponential(spread, isqrt(2 * nano * NANO) if self.concentrated else nano)
 
 
 def epsilon(request: ViewRequest) -> Loss:

@@ -265,12 +265,12 @@ def matched(effort: Effort) -> Iterator[list[str]]:
             cells = []
             for method, options in (("dp_kdtree", {}), ("dp_marginals", {}), ("dp_microaggregation", mean)):
                 made = [world.build(method, {"epsilon": epsilon, **options}) for _ in range(effort.matched)]
-                worst = [_matched(world, one) for one in made]
+                worst = [matched_error(world, one) for one in made]
                 cells.append(f"{np.mean(worst):.2f}")
             yield [world.name, f"{float(epsilon):g}", *cells, chosen]
 
 
-def _matched(world: World, released: Table) -> float:
+def matched_error(world: World, released: Table) -> float:
     """The matched error over that of the exact mean; without a row, that of the middle of the domain."""
     if not len(released):
         middle = [sum(ends(a.domain)) // 2 for a in world.attributes]
