@@ -5,11 +5,12 @@
 import select
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import NoReturn
 
+from msgspec.structs import replace
 from psycopg.pq.abc import PGconn, PGresult
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings

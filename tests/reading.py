@@ -1,11 +1,11 @@
 """DuckDB's SQL as nodes, for tests that say in a text what the planner would make."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import sqlglot
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

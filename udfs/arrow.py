@@ -6,11 +6,11 @@ with a high word of 0.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from udfs.randomness import Integers
@@ -28,8 +28,7 @@ _FAR: Final = _TOP[1] + 2**32
 _HUGEINT: Final = pa.decimal128(38, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class ListColumn:
+class ListColumn(Struct, frozen=True):
     """A column of lists; row i is ``pairs[starts[i] : starts[i] + lengths[i]]``, or NULL if not ``valid``."""
 
     pairs: Pairs

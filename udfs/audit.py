@@ -9,10 +9,10 @@ low bits are tried as events. Low bits reveal floating-point noise best if the t
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
@@ -26,8 +26,7 @@ _BINS: Final = 24
 _BITS: Final = 53
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The lower bound on epsilon from one feature of the answers.
 
     Attributes:

@@ -1,10 +1,11 @@
 """The mechanism of least expected error, from public facts alone: the sensitivities and the limit of the loss."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 from typing import assert_never
+
+from msgspec import Struct
 
 from udfs.calibration import calibrate
 from udfs.mechanisms import MECHANISMS, Additive, Gaussian, Staircase
@@ -12,8 +13,7 @@ from udfs.mechanisms.radii import cost
 from udfs.privacy import LEAST_NANO, NANO, Concentrated, InvalidMechanism, Loss
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A mechanism, and its expected error: the sum over components of variance / sensitivity**2."""
 
     mechanism: Additive

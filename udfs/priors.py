@@ -5,7 +5,6 @@ steps. It is public, so that rounding costs no privacy; from then on it is exact
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -14,6 +13,7 @@ from math import exp, floor, gcd, isfinite, lcm, log10
 from typing import Any, Final, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from udfs.privacy import InvalidMechanism
@@ -39,8 +39,7 @@ Distance = Literal["absolute", "rank", "discrete"] | Matrix
 _Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Prior:
+class Prior(Struct, frozen=True, dict=True):
     """A distribution over finitely many values, and the distance between a truth and an answer.
 
     Shapes: one weight per value; numbers in increasing order where the distance is ``absolute``.

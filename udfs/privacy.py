@@ -1,9 +1,10 @@
 """The types of differential privacy: losses, mechanisms, and values before and after a release."""
 
 import os
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from udfs.randomness import Integers, Words
 
@@ -22,8 +23,7 @@ class InvalidMechanism(ValueError):
     """A mechanism's parameter is outside its range; carries public values only."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Loss:
+class Loss(Struct, frozen=True, order=True):
     """The loss of a release under pure differential privacy: epsilon, in whole nano-epsilon, rounded up (see ``of``).
 
     >>> Loss.of(Fraction(1, 3))
@@ -43,8 +43,7 @@ class Loss:
         return Fraction(self.nano, NANO)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Concentrated:
+class Concentrated(Struct, frozen=True, order=True):
     """The loss of a release under zero-concentrated differential privacy: rho, in whole nano-rho, rounded up.
 
     Several releases cost the sum of their rho; ``udfs.conversion`` converts it to epsilon and delta.
@@ -71,8 +70,7 @@ class Concentrated:
         return Fraction(self.nano, NANO)
 
 
-@dataclass(frozen=True, slots=True)
-class Exact(Generic[T_co]):
+class Exact(Struct, Generic[T_co], frozen=True):
     """A value computed from private data, to be passed to mechanisms only.
 
     The representation hides the value, so that neither a log line nor a traceback reveals it.
@@ -84,8 +82,7 @@ class Exact(Generic[T_co]):
         return "Exact(<hidden>)"
 
 
-@dataclass(frozen=True, slots=True)
-class Released(Generic[T_co]):
+class Released(Struct, Generic[T_co], frozen=True):
     """The output of a mechanism whose loss has been charged, or anything computed from such outputs."""
 
     value: T_co

@@ -6,9 +6,10 @@ record of what was archived is a `Checkpoint` in the ledger itself, with a seal 
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from dpproxy.accounting import backup, book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals

@@ -6,8 +6,9 @@ Both are done by a process of their own (`verifier`), which takes what the proce
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.accounting.checkpoint import EVERY, Checkpoints
 from dpproxy.accounting.mark import Mark
@@ -21,8 +22,7 @@ POLL: Final = 20.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenLedger:
+class OpenLedger(Struct, frozen=True):
     """An open ledger.
 
     Attributes:

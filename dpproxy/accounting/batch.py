@@ -1,8 +1,9 @@
 """One open transaction of the ledger: limits are checked and entries appended here, and nowhere else."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from dpproxy.accounting import book
 from dpproxy.accounting.canonical import digest

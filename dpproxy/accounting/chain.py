@@ -2,11 +2,13 @@
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct
 
 from dpproxy.accounting.canonical import encode
 from dpproxy.accounting.model import LedgerEntry
+from dpproxy.values.structs import PartlyShown
 
 
 class Mismatch(Exception):
@@ -17,8 +19,7 @@ class Mismatch(Exception):
         self.sequence = sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The end of the chain.
 
     Attributes:
@@ -34,14 +35,15 @@ class Head:
     mac: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Seals:
+class Seals(PartlyShown, Struct, frozen=True):
     """Computes macs of entries, heads and stored releases with one key.
 
     Each kind of message has a tag of its own, so that the mac of one kind is never valid for another.
     """
 
-    key: bytes = field(repr=False)
+    HIDDEN = frozenset({"key"})
+
+    key: bytes
 
     def mac(self, message: bytes) -> bytes:
         """The HMAC of a message, which must contain the tag of its kind."""

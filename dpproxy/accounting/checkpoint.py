@@ -8,10 +8,11 @@ since they end with their process and no later one has their names.
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.canonical import digest, encode
@@ -29,8 +30,7 @@ EVERY: Final = 10_000
 _FORMAT: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """What was verified: the chain of a ledger up to a place, and the sums of its debits."""
 
     ledger: bytes
@@ -53,8 +53,7 @@ class Checkpoint:
         return cls(bytes.fromhex(of), ChainPlace(sequence, bytes.fromhex(mac), at), dict(map(_sum, rows)))
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
+class Checkpoints(Struct, frozen=True):
     """The file that the last checkpoint is in, and the key of its seal."""
 
     path: Path

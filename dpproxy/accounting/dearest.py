@@ -1,8 +1,9 @@
 """Which statements used up a limit: the user's own most expensive ones, and other users' as one total."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.accounting import book
 from dpproxy.accounting.model import NANO, format_epsilon
@@ -13,8 +14,7 @@ LOOKED_AT = 10_000
 """The most entries searched, counted from the last: a refusal takes no longer in a long ledger."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expense:
+class Expense(Struct, frozen=True):
     """Statements of one user with the same label: their number and total cost, in nano-epsilon and as rho."""
 
     who: str

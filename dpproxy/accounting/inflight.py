@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from dpproxy.values.errors import Cancelled
 from dpproxy.values.recent import Recent
+from dpproxy.values.structs import PartlyShown
 
 T = TypeVar("T")
 
@@ -24,8 +26,7 @@ LANDED = 4096
 """Recently answered keys remembered: far more than are answered between a caller's store lookup and its claim."""
 
 
-@dataclass(slots=True)
-class Claim(Generic[T]):
+class Claim(Struct, Generic[T]):
     """A caller's part in a question: the owner provides ``result``, for the others it is there already.
 
     ``is_first``: the owner did not wait, and the question is not among the last ``LANDED`` that were answered.
@@ -40,14 +41,14 @@ class Claim(Generic[T]):
         self.result = result
 
 
-@dataclass(slots=True)
-class _Flight(Generic[T]):
+class _Flight(PartlyShown, Struct, Generic[T]):
+    HIDDEN = frozenset({"result"})
     landed: threading.Condition
     owned: bool = True
     done: bool = False
     seen_from: float = 0.0
     waiting: int = 0
-    result: T | None = field(default=None, repr=False)
+    result: T | None = None
 
 
 class InFlight(Generic[T]):

@@ -1,8 +1,9 @@
 """Lines of dp.ledger, a page of entries at a time."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.ledger import Ledger
@@ -24,8 +25,7 @@ Line = tuple[Any, ...]
 """Number, time, user, kind, label, nano-epsilon, delta, rho, mechanism, budget, ceiling, versions, note."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFilter:
+class EntryFilter(Struct, frozen=True):
     """Which entries: those of ``who``, or of all; at least those under all conditions, each ``COLUMN OPERATOR ?``."""
 
     who: str | None = None

@@ -10,8 +10,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.system import disk
@@ -43,8 +44,7 @@ def _lock(descriptor: int) -> None:
             time.sleep(POLL)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """The file of a high-water mark, and the key for its macs.
 
     Errors: Mismatch if it is missing, damaged or of another ledger; StartupError if it cannot be read or written.

@@ -1,14 +1,16 @@
 """The values of accounting: accounts and their limits, costs, ledger entries. Losses are in nano-epsilon."""
 
-from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
+from msgspec import Struct
+
 from dpproxy.accounting.canonical import encode
 from dpproxy.policy.interval import CalendarInterval
+from dpproxy.values.structs import PartlyShown
 
 NANO = 1_000_000_000
 """Nano-epsilon in one epsilon."""
@@ -36,8 +38,7 @@ class AccountKind(Enum):
         self.column = column  # the same as ``value``, which is slow to look up
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """An account. All five fields are its key; they are never joined into one text, so no two names can collide.
 
     Attributes:
@@ -80,8 +81,7 @@ class Account:
         return cls(AccountKind.SESSION, name, budget)
 
 
-@dataclass(frozen=True, slots=True)
-class Debit:
+class Debit(Struct, frozen=True):
     """An account that pays, and its limits in force now; a limit of None means no limit.
 
     Attributes:
@@ -109,8 +109,7 @@ class Debit:
         return None if self.delta_limit is None else max(NO_DELTA, self.delta_limit - spent.delta)
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(Struct, frozen=True):
     """The cost of one statement, before it is reserved.
 
     Attributes:
@@ -163,8 +162,7 @@ class Charge:
         return Cost.of(self.nano, self.delta)
 
 
-@dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Struct, frozen=True):
     """A request to reset what a budget, or one user of it, has spent.
 
     Errors: ValueError for another kind of account, and for anything the ledger could not hold.
@@ -183,8 +181,7 @@ class Reset:
         encode(self.who, self.reason, self.label, *key_of(self.account))
 
 
-@dataclass(frozen=True, slots=True)
-class Posting:
+class Posting(Struct, frozen=True):
     """One debit of an entry, as stored: ``delta`` and ``rho`` are rationals as text."""
 
     account: Account
@@ -207,8 +204,7 @@ class EntryKind(Enum):
     """An administrator resets a budget, or one user of it: debits nothing; its posting names the new window."""
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True):
     """One ledger entry.
 
     Attributes:
@@ -245,8 +241,7 @@ class LedgerEntry:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """The cost of a release, or a sum of costs: nano-epsilon, delta, and rho of the same losses, each additive."""
 
     nano: int = 0
@@ -276,8 +271,7 @@ def _plus(one: Fraction, other: Fraction) -> Fraction:
     return one + other if one and other else one or other
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Struct, frozen=True):
     """A charge that is durable in the ledger: the data may now be read.
 
     Attributes:
@@ -310,8 +304,7 @@ class Reservation:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRelease:
+class StoredRelease(PartlyShown, Struct, frozen=True):
     """A released answer in the store.
 
     Attributes:
@@ -320,9 +313,11 @@ class StoredRelease:
         also: other releases of the same key that the payer who was asked for has paid for, the most accurate first.
     """
 
+    HIDDEN = frozenset({"payload"})
+
     id: int
     nano: int
-    payload: bytes = field(repr=False)
+    payload: bytes
     payers: frozenset[Account]
     also: tuple[int, ...] = ()
 

@@ -1,9 +1,10 @@
 """What was spent and is left of each declared limit: rows of dp.budgets and of SHOW PRIVACY BUDGETS."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec import Struct, field
 
 from dpproxy.accounting.accounts import as_epsilon, limited
 from dpproxy.accounting.ledger import Ledger
@@ -60,8 +61,7 @@ ALL = (
 Rows = list[tuple[object, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """The user and session that rows are made for, with the cost of their last charged statement."""
 
     user: str

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.accounting.model import Reservation
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The nano-epsilon charged inside one ``tallied`` block."""
 
     nano: int = 0

@@ -6,9 +6,10 @@ for a writer inside its transaction; if the head differs, another process wrote 
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
 
 from dpproxy.accounting import book
 from dpproxy.accounting.book import StoreConnection
@@ -32,8 +33,7 @@ Rows = dict[tuple[str, int], Cost]
 """What was paid, by block and window."""
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Struct, frozen=True):
     """What an account has paid.
 
     Attributes:

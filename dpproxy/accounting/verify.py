@@ -6,9 +6,10 @@ entry of before it is verified when it is used (`authentic`), and all of them in
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
@@ -30,8 +31,7 @@ _LASTING: Final = f"{_TOTALS} WHERE kind IN (?, ?, ?)"
 _KINDS: Final = tuple(kind.column for kind in AccountKind if kind is not AccountKind.SESSION)
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """What was found in a ledger that verifies.
 
     Attributes:

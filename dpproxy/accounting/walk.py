@@ -7,11 +7,12 @@ nearly all debits come again and again, so that their encoding is looked up.
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 from operator import attrgetter
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from dpproxy.accounting import book
 from dpproxy.accounting.canonical import encode
@@ -43,8 +44,7 @@ _ENTRIES: Final = (
 _RELEASES: Final = "SELECT origin, key, nano, payload, mac FROM release WHERE origin > ? AND origin <= ?"
 
 
-@dataclass(frozen=True, slots=True)
-class ChainPlace:
+class ChainPlace(Struct, frozen=True):
     """A place in the chain: an entry's number, mac and time; of no entry 0, the mac of the ledger's identifier, 0."""
 
     sequence: int
@@ -52,8 +52,7 @@ class ChainPlace:
     at: int
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(Struct):
     """A piece of the chain whose macs are right.
 
     Attributes:
@@ -92,8 +91,7 @@ class _Encoded(dict[Any, str]):
         return found
 
 
-@dataclass(slots=True)
-class _Debit:
+class _Debit(Struct):
     """Debits that are alike, and how many there were."""
 
     position: int

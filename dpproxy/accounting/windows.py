@@ -14,9 +14,11 @@ bounded as rho alone; no sum of epsilon bounds them, so a plain ceiling with som
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.model import Account, AccountKind, Cost, Debit, Own
@@ -32,8 +34,7 @@ _Place = tuple[Own, Debit, int, int | None]
 """Account, debit with the current window, first window that counts, and refill time (microseconds, None: never)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The balance of an account: its debit in the current window, and what counts against its limits.
 
     Attributes:

@@ -4,14 +4,16 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import LedgerDatabase, Unwritten
 from dpproxy.accounting.store import first_line
 from dpproxy.values.errors import LedgerUnavailable, Refusal, ShuttingDown
+from dpproxy.values.structs import PartlyShown
 
 T = TypeVar("T")
 
@@ -25,14 +27,15 @@ LARGEST_BACKLOG = 64 * 2**20
 """Bytes of released answers kept for a retry; beyond, the oldest are dropped and charged anew when asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRelease:
+class PendingRelease(PartlyShown, Struct, frozen=True):
     """A released answer on its way to the database."""
+
+    HIDDEN = frozenset({"payload"})
 
     origin: int
     key: bytes
     nano: int
-    payload: bytes = field(repr=False)
+    payload: bytes
     seen_from: float = 0.0
     """On the clock of ``time.monotonic``: other processes must not find it sooner."""
 
@@ -41,8 +44,7 @@ Outcome = tuple[Any, Exception | None]
 """The result of a task, or its exception."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     apply: Callable[[Batch], Any]
     done: "SimpleQueue[Outcome]" = field(default_factory=SimpleQueue)
     """Receives the outcome; if two are set, the caller gets the first."""

@@ -5,9 +5,9 @@ Whole and decimal numbers step by their last digit. DOUBLE steps by a power of t
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -24,8 +24,7 @@ SMALLEST_REACH = -400
 """As a power of two: steps are no finer than for an argument of this reach."""
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """``sql`` is the row's value in whole steps of ``unit`` (a BIGINT, NULL where the argument is NULL)."""
 
     sql: nodes.Expr

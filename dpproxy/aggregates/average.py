@@ -1,8 +1,9 @@
 """AVG(x) = clamp(mid + S / max(n, 1)), S the sum of distances from the middle: never NULL, never outside."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
@@ -21,8 +22,7 @@ def mean_type(kind: SqlType) -> SqlType:
     return FLOAT8 if kind.oid in FLOATS else NUMERIC
 
 
-@dataclass(frozen=True, slots=True)
-class Average:
+class Average(Struct, frozen=True):
     """An average; of one side of a pair with the pair's own ``count``, and in double precision."""
 
     argument: Argument

@@ -1,8 +1,9 @@
 """COUNT(*), COUNT(x), COUNT(DISTINCT x) and COUNT_IF(condition)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
 from dpproxy.algebra import nodes
@@ -29,8 +30,7 @@ def distinct_measure(counted: Typed, *, is_unit: bool) -> Measure:
     return Measure(distinct, 1, 1 if is_unit else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """A number of rows, or of something else that no row moves by more than ``measure.width``."""
 
     measure: Measure

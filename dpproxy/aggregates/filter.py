@@ -1,6 +1,6 @@
 """FILTER (WHERE condition): what an aggregate reads is NULL on the other rows, so no row adds more than without it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck

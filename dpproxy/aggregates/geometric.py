@@ -6,10 +6,11 @@ exponential of an average has no interval: the function is for the noise and for
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
@@ -27,8 +28,7 @@ from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import FLOAT8, SqlType
 
 
-@dataclass(frozen=True, slots=True)
-class GeometricMean:
+class GeometricMean(Struct, frozen=True):
     """e to the average of logarithms: everything known of the average carries over, as e**x increases."""
 
     logarithms: Average

@@ -31,8 +31,10 @@ and d / sqrt(v w) = (z + 1 / z) / 2 - 1 with z^2 = w' v / (v' w), where z and 1 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.algebra import nodes
@@ -45,8 +47,7 @@ Sizes = Mapping[str, float | nodes.Expr]
 _ZERO, _ONE = duck.double(0.0), duck.double(1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Law:
+class Law(Struct, frozen=True):
     """The noises of the sums; with the confidence ``near`` the main one is bounded, with ``far`` each other."""
 
     draws: Mapping[str, Number]
@@ -75,8 +76,7 @@ class Law:
         return self.norm(confidence, names).reach([float(name == COUNT) for name in names])
 
 
-@dataclass(frozen=True, slots=True)
-class Ball:
+class Ball(Struct, frozen=True):
     """A number before noise: at most ``off`` from a ``value``."""
 
     value: nodes.Expr
@@ -119,8 +119,7 @@ def _sum(a: nodes.Expr, b: nodes.Expr) -> nodes.Expr:
     return b if a is _ZERO else a if b is _ZERO else f.plus(a, b)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """The count, means, variances and covariances by their sums, each a name in SQL.
 
     ``middles`` are what the squares of each side are counted from; without bounds they answer ``unknown``.

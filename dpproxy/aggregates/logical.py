@@ -6,8 +6,9 @@ there, which is what hides a single one. Never NULL: over no rows BOOL_AND is tr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.count import count_measure
@@ -18,8 +19,7 @@ from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.values.pgtypes import BOOL, SqlType
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """True where ``deciding`` rows (each present once) are there or, ``is_all``, are not."""
 
     deciding: Typed

@@ -1,9 +1,10 @@
 """What an aggregate is: bounded integer measures below, a released value and its error above."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
+
+from msgspec import Struct
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.typed import Typed
@@ -11,8 +12,7 @@ from dpproxy.values.pgtypes import SqlType
 from udfs.mechanisms.linear import Number
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """One exact integer column: the backend's aggregate over whole lattice steps.
 
     ``width`` is what one row can move it by, in steps; it holds because every row's contribution is clamped.
@@ -25,8 +25,7 @@ class Measure:
     unit_width: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(Struct, frozen=True):
     """The error of an aggregate's own measures, in steps: standard deviations, half-widths by confidence."""
 
     sd: tuple[float, ...]
@@ -47,8 +46,7 @@ Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]
 """A released number and the law of its noise, all DOUBLE: the value; ``fixed``, ``slope``, ``centre`` of ``Draws``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Error:
+class Error(Struct, frozen=True):
     """The predicted error of one output column, in its own unit; None where it depends on a count."""
 
     sensitivity: str

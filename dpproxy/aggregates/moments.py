@@ -4,7 +4,8 @@ Everything is in steps of the sides (``Side``), counted from their centres: at m
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.joint import COUNT, XX, XY, YY, Ball, Known, Law, X, Y, half_width
@@ -13,8 +14,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(Struct, frozen=True):
     """``sums`` by name: released integers. ``halves`` are the half-widths of the intervals they lie in together.
 
     Where there is a ``joint`` law, what is made of variances and covariances is bounded by it.

@@ -1,7 +1,7 @@
 """What an aggregate call reads, compiled: its argument or its pair of arguments, on the rows its FILTER keeps."""
 
-from dataclasses import dataclass, replace
-
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument
@@ -20,8 +20,7 @@ from dpproxy.values.errors import UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import NUMERIC
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """Of a FILTER: as it is written, and compiled."""
 
     written: exp.Expr
@@ -86,8 +85,7 @@ def operand(node: exp.Expr, scope: Scope, condition: Condition | None) -> Argume
     return replace(found, distinct=distinct is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two arguments on the rows where neither is NULL, the number of these rows, and the sum of products."""
 
     x: Argument

@@ -5,11 +5,11 @@ error is one of rank: how many rows stand between what is released and the quant
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument
@@ -30,8 +30,7 @@ CELL_BITS = 16
 LARGEST_DENOMINATOR = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class OrderStatistic:
+class OrderStatistic(Struct, frozen=True):
     """The quantile ``numerator / denominator`` of an argument; ``is_double`` where it is shown as a DOUBLE."""
 
     name: str

@@ -5,8 +5,9 @@ draw's own, which hold whatever was believed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
@@ -21,8 +22,7 @@ from udfs.priors import Prior
 Inner = Count | Sum | Average
 
 
-@dataclass(frozen=True, slots=True)
-class Posterior:
+class Posterior(Struct, frozen=True):
     """``inner`` under the prior that ``text`` is; ``noise`` is that of its measures.
 
     ``scale`` is that of an exact number, None for a number that is shown as it is.

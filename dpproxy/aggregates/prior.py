@@ -5,8 +5,9 @@ prior's step where values are placed on a line, else its place in the list of va
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.algebra import nodes
@@ -27,8 +28,7 @@ MOST_LISTED = 1000
 """Values that are written out in the statement."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refined:
+class Refined(Struct, frozen=True):
     """A draw from the prior of ``mechanism``, written as ``text`` and shown as ``kind``.
 
     ``scale`` is that of an exact number, None for a number that is shown as it is drawn.

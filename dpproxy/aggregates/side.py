@@ -10,8 +10,9 @@ One row adds e^2, which lies in [0, E^2], to a sum of squares. With H = floor(E^
 [-H, E^2 - H]: half the width, and dividing by the count adds H back without noise.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.model import Measure
@@ -22,8 +23,7 @@ from dpproxy.analysis import duck
 ROOT_BITS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """``argument`` in steps of 2^``shift`` lattice steps; all numbers of a side are in these steps."""
 
     argument: Argument

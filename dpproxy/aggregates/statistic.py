@@ -6,8 +6,9 @@ its interval and so every answer stay inside the function's own range.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.joint import COUNT, Law
@@ -25,8 +26,7 @@ SIDES = Fraction(1, 128)
 """Of what an interval may miss, the share of each bound on which it hardly depends."""
 
 
-@dataclass(frozen=True, slots=True)
-class MomentFunction:
+class MomentFunction(Struct, frozen=True):
     """A function of moments, in steps of the sides.
 
     ``weights`` are its derivatives: what it changes by with the mean (X, Y), the variance (XX, YY) and the
@@ -43,8 +43,7 @@ class MomentFunction:
     formula: Callable[[Mapping[str, float]], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Statistic:
+class Statistic(Struct, frozen=True):
     """A call. ``named`` are its measures under the names of the sums."""
 
     function: MomentFunction

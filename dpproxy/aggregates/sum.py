@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.count import count_measure
@@ -48,8 +49,7 @@ def steps_to_value(steps: nodes.Expr, unit: Fraction) -> nodes.Expr:
     return as_double if unit == 1 else duck.binary("*", as_double, duck.double(float(unit)))
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """A sum; ``derived`` from the two measures of an average."""
 
     argument: Argument

@@ -5,9 +5,11 @@ statement looks at them: our own text is never read again. A node is frozen and 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
+
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 N = TypeVar("N", bound="Node")
 
@@ -18,8 +20,7 @@ class Bare(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One construct. Its parts are the nodes among its fields, and in tuples there."""
 
     def parts(self) -> list["Node"]:
@@ -81,7 +82,7 @@ class _Holding(dict[type, _Fields]):
     """The fields in which nodes may be, by class."""
 
     def __missing__(self, kind: type) -> _Fields:
-        held = [f for f in fields(kind) if f.type not in _PLAIN]
+        held = [f for f in structs.fields(kind) if f.type not in _PLAIN]
         names = tuple(f.name for f in held)
         found = self[kind] = _Fields(names, _reader(names, {f.type for f in held}))
         return found
@@ -130,8 +131,7 @@ def _each(values: tuple[Any, ...], rule: Callable[[Node], Node | None]) -> tuple
 # --- expressions ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Expr(Node):
+class Expr(Node, frozen=True):
     """A value for each row."""
 
     def replaced(self, rule: Callable[[Node], Node | None]) -> "Expr":
@@ -142,26 +142,22 @@ class Expr(Node):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRef(Expr):
+class ColumnRef(Expr, frozen=True):
     """A column of an item of FROM, by the item's alias where that is said."""
 
     name: str
     table: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Star(Expr):
+class Star(Expr, frozen=True):
     """All columns; in a call, the row itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Null(Expr):
+class Null(Expr, frozen=True):
     """NULL of no type."""
 
 
-@dataclass(frozen=True, slots=True)
-class Truth(Expr):
+class Truth(Expr, frozen=True):
     """TRUE or FALSE."""
 
     value: bool
@@ -170,8 +166,7 @@ class Truth(Expr):
 TRUE, FALSE = Truth(value=True), Truth(value=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Number(Expr):
+class Number(Expr, frozen=True):
     """A number that is not negative, as it is written: a whole one, a decimal, or with an exponent a DOUBLE."""
 
     text: str
@@ -185,8 +180,7 @@ class Looked(Exception):
         self.place = place
 
 
-@dataclass(frozen=True, slots=True)
-class Hole(Expr):
+class Hole(Expr, frozen=True):
     """A constant that nobody may look at, in one of the forms that the value at a ``place`` is written in.
 
     ``form`` is the scale of a whole number of ``10**-scale``, None for a DOUBLE; of a text ``TEXT``, or ``DATE`` or
@@ -197,36 +191,31 @@ class Hole(Expr):
     form: int | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Text(Expr):
+class Text(Expr, frozen=True):
     """A text."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter(Expr):
+class Parameter(Expr, frozen=True):
     """A value that is given when the statement runs, by its number from 1 on."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Paren(Expr):
+class Paren(Expr, frozen=True):
     """Parentheses: an operation as an operand of another one."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Negative(Expr):
+class Negative(Expr, frozen=True):
     """The number below zero."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Binary(Expr):
+class Binary(Expr, frozen=True):
     """Two values and an operator between them, one of ``OPERATORS``."""
 
     operator: str
@@ -252,44 +241,38 @@ OPERATORS: Final = COMPARISONS | {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class And(Expr):
+class And(Expr, frozen=True):
     """All of at least two conditions."""
 
     conditions: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or(Expr):
+class Or(Expr, frozen=True):
     """One of at least two conditions."""
 
     conditions: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Expr):
+class Not(Expr, frozen=True):
     """The opposite."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class IsNull(Expr):
+class IsNull(Expr, frozen=True):
     """Whether there is no value."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Case(Expr):
+class Case(Expr, frozen=True):
     """The value of the first branch whose condition holds."""
 
     branches: tuple[tuple[Expr, Expr], ...]
     default: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cast(Expr):
+class Cast(Expr, frozen=True):
     """A value as another type, by DuckDB's name of it: ``BIGINT``, ``INT128``, ``DECIMAL(18, 2)``, ``TEXT``."""
 
     value: Expr
@@ -298,38 +281,33 @@ class Cast(Expr):
     """NULL where it cannot be."""
 
 
-@dataclass(frozen=True, slots=True)
-class InList(Expr):
+class InList(Expr, frozen=True):
     """Whether a value is among others."""
 
     value: Expr
     among: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InQuery(Expr):
+class InQuery(Expr, frozen=True):
     """Whether a value is among those of a query of one column."""
 
     value: Expr
     query: "Query"
 
 
-@dataclass(frozen=True, slots=True)
-class Exists(Expr):
+class Exists(Expr, frozen=True):
     """Whether a query has rows."""
 
     query: "Query"
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar(Expr):
+class Scalar(Expr, frozen=True):
     """The one value of a query."""
 
     query: "Query"
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered(Node):
+class Ordered(Node, frozen=True):
     """One entry of an order. NULLs are last unless they are first."""
 
     value: Expr
@@ -337,8 +315,7 @@ class Ordered(Node):
     nulls_first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Expr):
+class Call(Expr, frozen=True):
     """A function or an aggregate by DuckDB's name, in small letters."""
 
     name: str
@@ -360,8 +337,7 @@ AGGREGATES: Final = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Window(Expr):
+class Window(Expr, frozen=True):
     """A call over the rows around each row; ``frame`` is as it is written: ``ROWS BETWEEN ...``."""
 
     call: Call
@@ -370,22 +346,19 @@ class Window(Expr):
     frame: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Array(Expr):
+class Array(Expr, frozen=True):
     """A list of values."""
 
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Tuple(Expr):
+class Tuple(Expr, frozen=True):
     """Several values as one."""
 
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Formula(Expr):
+class Formula(Expr, frozen=True):
     """A text of ours with values at its places, for what no node says; few are computed of rows of people.
 
     There is one value fewer than pieces. No other printer than DuckDB's has a line for it.
@@ -395,8 +368,7 @@ class Formula(Expr):
     values: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Named(Expr):
+class Named(Expr, frozen=True):
     """A column of a SELECT list under a name."""
 
     value: Expr
@@ -406,8 +378,7 @@ class Named(Expr):
 # --- relations --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Table(Node):
+class Table(Node, frozen=True):
     """A stored relation; ``path`` is what stands before its name."""
 
     name: str
@@ -415,8 +386,7 @@ class Table(Node):
     path: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Release(Node):
+class Release(Node, frozen=True):
     """The relation of a release, by the number of its part: ``r0``."""
 
     number: int
@@ -427,8 +397,7 @@ class Release(Node):
         return f"r{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Subquery(Node):
+class Subquery(Node, frozen=True):
     """A query in FROM."""
 
     query: "Query"
@@ -437,8 +406,7 @@ class Subquery(Node):
     lateral: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Values(Node):
+class Values(Node, frozen=True):
     """Listed rows in FROM."""
 
     rows: tuple[tuple[Expr, ...], ...]
@@ -446,8 +414,7 @@ class Values(Node):
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TableFunction(Node):
+class TableFunction(Node, frozen=True):
     """A table function in FROM."""
 
     call: Call
@@ -459,8 +426,7 @@ class TableFunction(Node):
 Item = Table | Release | Subquery | Values | TableFunction
 
 
-@dataclass(frozen=True, slots=True)
-class Join(Node):
+class Join(Node, frozen=True):
     """An item beside those before it; ``kind`` is ``""`` (inner), ``CROSS``, ``LEFT``, ``RIGHT`` or ``FULL``."""
 
     item: Item
@@ -468,16 +434,14 @@ class Join(Node):
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sets(Node):
+class Sets(Node, frozen=True):
     """What several groupings are made of; ``kind`` is ``ROLLUP``, ``CUBE`` or ``GROUPING SETS``."""
 
     kind: str
     entries: tuple["Expr | Sets", ...]
 
 
-@dataclass(frozen=True)
-class Whole(Node):
+class Whole(Node, frozen=True, dict=True):
     """A query. Without slots: its text, and the list of its nodes, are made once and kept with it."""
 
     def walk(self, enter: Callable[[Node], bool] | None = None) -> Iterator[Node]:
@@ -490,8 +454,7 @@ class Whole(Node):
         return iter(kept)
 
 
-@dataclass(frozen=True)
-class Select(Whole):
+class Select(Whole, frozen=True):
     """One SELECT, clause by clause. ``group`` has expressions, places in the list, or sets."""
 
     items: tuple[Expr, ...] = ()
@@ -508,8 +471,7 @@ class Select(Whole):
     distinct_on: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True)
-class Combined(Whole):
+class Combined(Whole, frozen=True):
     """Two queries as one; ``operator`` is ``UNION``, ``INTERSECT`` or ``EXCEPT``, with ``ALL`` or without."""
 
     operator: str

@@ -1,16 +1,18 @@
 """The values that move down the pipe, all frozen: who asks, what was planned, what is answered."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from math import ceil, prod
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from dpproxy.algebra import nodes, printing
 from dpproxy.policy.interval import CalendarInterval
 from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import Column, SqlType
+from dpproxy.values.structs import PartlyCompared, PartlyShown
 from udfs.mechanisms import Additive, Selection
 from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.mechanisms.combination import Combination
@@ -18,8 +20,7 @@ from udfs.mechanisms.linear import Linear
 from udfs.privacy import Loss
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Who asks: one authenticated session."""
 
     user: str
@@ -38,8 +39,7 @@ class Caller:
         return "admin" in self.roles
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """A notice beside an answer."""
 
     message: str
@@ -71,24 +71,32 @@ class Scrollable(Stream, Protocol):
         """All that is left, if that is little. Waits. Raises ``TooComplex`` where it is not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(PartlyShown, PartlyCompared, Struct, frozen=True):
     """What a statement returns: rows of Python values in the columns' types, a command tag, notices.
 
     ``columns`` is None for statements without a result set. Values: None, bool, int, float, Decimal, str, bytes,
     date, datetime. Where there is a stream, it has the rows, and the tag lacks their number.
     """
 
+    HIDDEN = frozenset(
+        {
+            "rows",
+            "stream",
+            "still",
+        }
+    )
+    UNCOMPARED = frozenset({"still"})
+
     tag: str
     columns: tuple[Column, ...] | None = None
-    rows: Sequence[tuple[object, ...]] = field(default=(), repr=False)
+    rows: Sequence[tuple[object, ...]] = ()
     notices: tuple[Notice, ...] = ()
     is_exact: bool = False
     """Rows of people without noise, put on record before they were read."""
     nano: int = 0
     """What it debited, in nano-epsilon."""
-    stream: Stream | None = field(default=None, repr=False)
-    still: Callable[[], object] | None = field(default=None, repr=False, compare=False)
+    stream: Stream | None = None
+    still: Callable[[], object] | None = None
     """Raises ``NotGranted`` where its rows may no longer be given; waits. None where they are the caller's for good."""
 
     def check(self) -> None:
@@ -101,8 +109,7 @@ Settings = Mapping[str, str]
 """Session settings by lower-case name, as text."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeySet:
+class KeySet(Struct, frozen=True):
     """Group columns that vary together, and every tuple of values they can take, in declared order.
 
     None are listed where they are ``discovered``: those of a part then are one set.
@@ -115,8 +122,7 @@ class KeySet:
     """For each column, whether no row is without one of its values; None where they are declared together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """One column of the answer: how the engine's value becomes the client's, and its predicted error.
 
     ``scale`` is that of an exact number held as an integer, None for everything else. ``floor`` is 0 for a count
@@ -141,8 +147,7 @@ class Bound(NamedTuple):
     above: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Possible:
+class Possible(Struct, frozen=True):
     """What a value can be before noise: of one ``sign``, or zero; none in a row whose count is not positive.
 
     ``sign`` is 0 where both can be; ``count`` is the place of the count among the values of the answer stage.
@@ -152,8 +157,7 @@ class Possible:
     count: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MeanError:
+class MeanError(Struct, frozen=True):
     """What a sum of distances from a ``middle`` and their number are off, which make an average together.
 
     ``farthest`` is the most that a value's distance can be. Let S and n be released, d = S / n their quotient, and
@@ -189,16 +193,14 @@ class MeanError:
         return min(most, self.above(distance) / (number - self.count))
 
 
-@dataclass(frozen=True, slots=True)
-class RowNoise:
+class RowNoise(Struct, frozen=True):
     """The noise of a released number: the draw, where it is one in each row, and what a step of it is worth."""
 
     draw: Draw | None = None
     unit: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(Struct, frozen=True):
     """Within what distance of a shown value the value before noise is, in its unit.
 
     ``half`` is the distance for all rows. ``place`` is that of a value of the answer stage which is the distance for
@@ -216,8 +218,7 @@ class Accuracy:
     """Released values decide which rows there are: what a query around computes of all of them is over others then."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnError:
+class ColumnError(Struct, frozen=True):
     """The predicted error of one output column, in its own unit; the numbers are None where a count decides."""
 
     aggregate: str
@@ -231,8 +232,7 @@ class ColumnError:
     """The half-width in rows of the group, of their number or of ranks among them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
+class Payer(Struct, frozen=True):
     """The accounts of a plan and their limits in force, in nats; None where no limit is declared."""
 
     ceiling: str
@@ -251,8 +251,7 @@ class Payer:
     """Whether what one user of the budget has paid for answers the others for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublicPlan:
+class PublicPlan(Struct, frozen=True):
     """A statement over public tables: run as it is, exact and free."""
 
     query: nodes.Query
@@ -277,8 +276,7 @@ class PublicPlan:
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Summed:
+class Summed(Struct, frozen=True):
     """Where the figures of a part come from: columns of draws of a mechanism, so many added up for each at most.
 
     ``also`` are other draws of the same figures, with which the first are averaged.
@@ -301,8 +299,7 @@ class Summed:
         return tuple(Averaged(row) for row in rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """Where the figures of a part come from: cells of a ``cube``; the noise of each, in the group farthest off.
 
     ``rounding`` is what rounding moves each by besides, at most. ``laws`` are those of each kind of row, as ``Summed``
@@ -322,8 +319,7 @@ class Fitted:
         return tuple(ceil(noise.half_width(confidence) + more) for noise, more in pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """What a part is answered from: a release of this loss, or figures of another one."""
 
     loss: Loss
@@ -353,22 +349,28 @@ PREPARED = "dpproxy_prepared"
 """The database of prepared tables, beside that of the data."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedTable:
+class PreparedTable(PartlyCompared, Struct, frozen=True):
     """A derived table that is built once for a data version and a policy: its name follows from these.
 
     ``query`` gives its rows; it takes the truncation secret as parameter 1 where ``truncated``.
     """
 
+    UNCOMPARED = frozenset(
+        {
+            "table",
+            "query",
+            "truncated",
+        }
+    )
+
     name: str
-    table: str = field(compare=False)
+    table: str
     """The table it is of."""
-    query: nodes.Query = field(compare=False)
-    truncated: bool = field(compare=False)
+    query: nodes.Query
+    truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(PartlyCompared, Struct, frozen=True):
     """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
 
     ``query`` is run by the backend. It takes the truncation secret as parameter 1 where ``truncated``, and the values
@@ -377,6 +379,8 @@ class Part:
     list ``v`` of ``measures`` released integers. Where keys are not public there is no relation ``keys``, and ``exact``
     holds the groups that ``selection`` keeps.
     """
+
+    UNCOMPARED = frozenset({"believed"})
 
     query: nodes.Select
     truncated: bool
@@ -402,7 +406,7 @@ class Part:
     """What ``exact`` reads beside the data, and what may have to be built first."""
     refined: bool = False
     """True where the answer is a draw from a prior; the measure is the place of one of its values."""
-    believed: bool = field(default=False, compare=False)
+    believed: bool = False
     """True where a prior is weighed with the draw, which then is averaged with no other."""
     vacuous: bool = False
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
@@ -443,8 +447,7 @@ class Part:
         return tuple(t for k in self.keys for t in k.types)
 
 
-@dataclass(frozen=True, slots=True)
-class PriorCheck:
+class PriorCheck(Struct, frozen=True):
     """``sql`` over the relations of the parts counts draws, of so many ``groups``, that contradict a ``prior``."""
 
     sql: str
@@ -452,8 +455,7 @@ class PriorCheck:
     groups: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """What is said about all noisy columns of an answer.
 
     All distances of a row hold with ``confidence`` each; ``together``, where released values decide which rows are
@@ -472,8 +474,7 @@ class Stated:
     hidden: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A statement over protected data, planned from the policy alone; nothing was read or spent.
 
     ``answer`` is everything the analyst wrote over released values: one statement over the relations of the parts.

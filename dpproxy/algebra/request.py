@@ -1,10 +1,10 @@
 """The engine's input: a statement that is prepared once, and requests to run it. Each kind of statement has a class."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Caller, Settings
@@ -22,12 +22,12 @@ from dpproxy.policy.statements import (
 )
 from dpproxy.policy.user_statements import UserStatement
 from dpproxy.values.pgtypes import Column, SqlType
+from dpproxy.values.structs import PartlyShown
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class SelectStatement:
+class SelectStatement(Struct, frozen=True):
     """A query over tables and views."""
 
     tree: exp.Expr | None = None
@@ -36,8 +36,7 @@ class SelectStatement:
     """It mentions ``now()`` or the like, so that its plan depends on the time at which it runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueQuery:
+class CatalogueQuery(Struct, frozen=True):
     """A query over the catalogue and the caller's own accounts; ``types`` are the OIDs of its declared parameters."""
 
     tree: exp.Expr
@@ -46,8 +45,7 @@ class CatalogueQuery:
     """It mentions ``now()`` or the like, which is the start of its transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainOne:
+class ExplainOne(Struct, frozen=True):
     """EXPLAIN (PRIVACY) of a query; ``verbose`` with what is run, of a ``role`` for somebody who has that role alone.
 
     EXPLAIN is replaced by blanks in its text, so that positions stay right.
@@ -59,8 +57,7 @@ class ExplainOne:
     role: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainSeveral:
+class ExplainSeveral(Struct, frozen=True):
     """EXPLAIN (PRIVACY) of several queries, optionally with a ``budget`` (epsilon) to split among them.
 
     With ``cube`` a privacy cube is proposed for them.
@@ -74,51 +71,44 @@ class ExplainSeveral:
     cube: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRead:
+class PolicyRead(Struct, frozen=True):
     """A statement that lists declarations or spending, or proposes declarations without reading a row."""
 
     statement: Show | Suggest
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyChange:
+class PolicyChange(Struct, frozen=True):
     """A statement that changes the policy or the settings of a role, or resets a budget."""
 
     statement: Change | ResetBudget | RoleChange
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyPreview:
+class PolicyPreview(Struct, frozen=True):
     """EXPLAIN (PRIVACY) of a statement that changes the policy: what it would change; nothing is changed."""
 
     statement: Change
     as_json: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeRun:
+class ProbeRun(Struct, frozen=True):
     """A statement that proposes bounds for columns from noisy counts, which are charged."""
 
     statement: Suggest
 
 
-@dataclass(frozen=True, slots=True)
-class ViewRead:
+class ViewRead(Struct, frozen=True):
     """A statement that lists or verifies protected views."""
 
     statement: Show | VerifyViews
 
 
-@dataclass(frozen=True, slots=True)
-class ViewChange:
+class ViewChange(Struct, frozen=True):
     """A statement that builds or drops a protected view."""
 
     statement: CreateView | RefreshView | DropView
 
 
-@dataclass(frozen=True, slots=True)
-class OfUsers:
+class OfUsers(Struct, frozen=True):
     """A statement that lists or changes the users."""
 
     statement: UserStatement
@@ -130,18 +120,19 @@ EngineStatement = SelectStatement | CatalogueQuery | ExplainOne | ExplainSeveral
 """Every kind of statement that the engine answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(PartlyShown, Struct, frozen=True):
     """A statement that was parsed and typed. Preparing spends nothing.
 
     ``columns`` is None for a statement without a result set. ``charged`` is True where running it may debit the
     ledger; its answer then leaves on the padding grid, at the earliest ``deadline`` seconds after its start.
     """
 
+    HIDDEN = frozenset({"statement"})
+
     sql: str
     parameters: tuple[SqlType, ...]
     columns: tuple[Column, ...] | None
-    statement: EngineStatement = field(repr=False)
+    statement: EngineStatement
     charged: bool = False
     deadline: float = 0.0
 
@@ -176,13 +167,14 @@ class Prepared:
                 return isinstance(statement, ExplainSeveral)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(PartlyShown, Struct, frozen=True):
     """One run of a prepared statement: for a caller, with parameter values and session settings."""
+
+    HIDDEN = frozenset({"values"})
 
     caller: Caller
     prepared: Prepared
-    values: Sequence[object] = field(repr=False)
+    values: Sequence[object]
     settings: Settings
 
     @property

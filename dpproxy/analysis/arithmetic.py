@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

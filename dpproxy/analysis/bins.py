@@ -1,10 +1,10 @@
 """What calendars show of a moment: ``date_bin('5 minutes', t, origin)``, and ``to_char(t, 'YYYY-MM')``."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

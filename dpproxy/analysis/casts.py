@@ -1,10 +1,10 @@
 """CAST, by allow-list: between number types, and of literals; a row-level cast is proved to be in range."""
 
 import re
-from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -1,9 +1,10 @@
 """What clocks of time zones show, and when they change."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 MOST_CHANGES = 120
 """Of a zone's clock between the bounds of a column: that many years have about twice as many."""
@@ -12,8 +13,7 @@ _STEP = timedelta(days=7)
 _MARGIN = timedelta(days=2)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A zone's clock from a moment of UTC on, and before."""
 
     at: datetime

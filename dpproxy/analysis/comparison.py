@@ -1,9 +1,9 @@
 """Comparisons and the common form of several values; types never mix silently."""
 
-from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -1,10 +1,10 @@
 """Dates and timestamps: total at row level, since the declared bounds keep every value in the years 1 to 9999."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -25,8 +25,7 @@ _OF_INSTANTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DateField:
+class DateField(Struct, frozen=True):
     """A field of EXTRACT: the engine's name for it, its range, and what a step of it is worth.
 
     ``rising`` tells the field of a value where the field never falls as time passes: then it is bounded by the ends.

@@ -7,10 +7,11 @@ that product.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -41,8 +42,7 @@ def _as_it_is(_column: exp.Column, typed: Typed) -> Typed:
     return typed
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     typed: Typed
     values: Values
 
@@ -90,8 +90,7 @@ def derived_key(
     return replace(key, whole=whole)
 
 
-@dataclass(frozen=True, slots=True)
-class _Finder:
+class _Finder(Struct, frozen=True):
     """Finds the parts of an expression that have few values."""
 
     scope: Scope

@@ -1,11 +1,12 @@
 """Reading a protected column: every value is mapped into its declared domain where it is read."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
 from typing import Protocol, assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck

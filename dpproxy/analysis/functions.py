@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis import bins, instants, numbers, open_functions, patterns, texts
@@ -18,8 +19,7 @@ from dpproxy.values.pgtypes import FLOAT8, NUMERIC
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
 
-@dataclass(frozen=True, slots=True)
-class RowFunction:
+class RowFunction(Struct, frozen=True):
     """One allowed function; ``reason`` says why it is total (no argument makes it raise).
 
     ``places`` are the arguments' names in the tree, in the order the rule takes them; a missing one is left out.

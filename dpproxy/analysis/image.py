@@ -1,11 +1,11 @@
 """Expressions over declared values, on an engine that holds no data: what goes in and what comes out is public."""
 
 import threading
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import duckdb
 import pyarrow as pa
+from msgspec import Struct
 
 from dpproxy.analysis.keys import Days, Value, Values
 from dpproxy.analysis.typed import Typed
@@ -24,8 +24,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """What an expression can be, in its physical form and in order: whole numbers of the last digit, or floats."""
 
     kind: pa.DataType

@@ -5,9 +5,10 @@ statement as constants, so that every engine computes alike; none is asked for a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -109,8 +110,7 @@ def to_instant(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Type
     return _at_level(_shifted(value, zone, node, scope, clock), scope)
 
 
-@dataclass(frozen=True, slots=True)
-class _Clock:
+class _Clock(Struct, frozen=True):
     """One of the two ways between a zone's clock and UTC: of a constant, and where in its time the clock changes."""
 
     moved: Callable[[datetime, tzinfo], datetime]

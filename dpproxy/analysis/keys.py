@@ -1,9 +1,11 @@
 """Group keys: exactly the declared values, never what the data holds."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -33,8 +35,7 @@ Value = Scalar | float | None
 """One value in the form its expression has in the engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupKey:
+class GroupKey(Struct, frozen=True):
     """One GROUP BY key: how it is read, and every value it can take, in declared order.
 
     ``name`` is for people: a column's, or the expression as it was written. ``values`` are in the physical form of
@@ -124,8 +125,7 @@ def _referenced_key(column: Column, domain: References, at: int | None, lookup: 
     return GroupKey(column.name, typed, raw, _exact(values, typed))
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
+class Days(Struct, frozen=True):
     """So many days, from the first one on."""
 
     first: date

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -7,10 +7,10 @@ Over released values it raises, as PostgreSQL does, where it would whatever they
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

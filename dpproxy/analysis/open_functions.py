@@ -7,10 +7,10 @@ people they are refused: nobody has shown there that no row can make one fail, o
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -4,8 +4,8 @@ The engine's matcher never goes back: it takes at most so many steps a character
 """
 
 import re
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

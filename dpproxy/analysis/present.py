@@ -5,10 +5,10 @@ of the same value finds what was released.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct, field
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -16,6 +16,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import TooComplex, UndefinedParameter, Unsupported
 from dpproxy.values.pgtypes import TEXT, SqlType
+from dpproxy.values.structs import PartlyShown
 
 MOST_BITS = 1024
 MOST_DIGITS = 400
@@ -34,8 +35,7 @@ class ExpressionLevel(Enum):
     RELEASED = "released"
 
 
-@dataclass(frozen=True, slots=True)
-class StatementClock:
+class StatementClock(Struct, frozen=True):
     """What a statement takes for now, in UTC without saying so, and by which clock it reads moments."""
 
     began: datetime
@@ -45,12 +45,13 @@ class StatementClock:
     zone: tzinfo
 
 
-@dataclass(slots=True)
-class Parameters:
+class Parameters(PartlyShown, Struct):
     """The ``$n`` of a statement: declared or inferred types, and values once they are bound.
 
     ``values`` is None while the statement is only being prepared.
     """
+
+    HIDDEN = frozenset({"sizes"})
 
     types: dict[int, SqlType] = field(default_factory=dict)
     values: tuple[object, ...] | None = None
@@ -60,7 +61,7 @@ class Parameters:
     """None where a query is kept and asked for at other times."""
     longest: dict[str, int] = field(default_factory=dict)
     """The most characters of the columns of text that were read, by their names in the engine."""
-    sizes: dict[int, tuple[nodes.Node, int]] = field(default_factory=dict, repr=False)
+    sizes: dict[int, tuple[nodes.Node, int]] = field(default_factory=dict)
     """How many nodes are in what was compiled, by the identity of each, which stands beside."""
 
     @property
@@ -109,8 +110,7 @@ class Parameters:
         return tuple(self.types.get(n, TEXT) for n in range(1, max(self.types, default=0) + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Resolves the leaves of expressions; ``leaf`` answers None for what the rules should compile."""
 
     level: ExpressionLevel

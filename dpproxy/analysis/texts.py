@@ -1,10 +1,10 @@
 """Functions of text, in characters: total, and no longer than the declared values let them be."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

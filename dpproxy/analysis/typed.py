@@ -1,8 +1,9 @@
 """A compiled expression: DuckDB SQL with its PostgreSQL type, its bounds and whether it can be NULL."""
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -30,8 +31,7 @@ LARGEST_DOUBLE = Fraction(10) ** 300
 """Bounds of a DOUBLE beyond this are no bounds: the value may be infinite."""
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """A column that holds a number in whole steps of ``unit``: ``sql``, a BIGINT between ``low`` and ``high``."""
 
     value: nodes.Expr
@@ -42,8 +42,7 @@ class Steps:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """One compiled expression.
 
     A number is held as an integer times ``10**-scale``, or as DOUBLE where ``scale`` is None. ``low`` and

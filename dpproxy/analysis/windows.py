@@ -1,9 +1,9 @@
 """Window functions over released values: OVER with its partition, order and frame, and the functions that need it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -6,8 +6,9 @@ longest (texts of four bytes a character, numbers of 128 bits).
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.nodes import Node
@@ -71,8 +72,7 @@ _SLOW_CALLS = {
 _DISTINCT = 10
 
 
-@dataclass(frozen=True, slots=True)
-class RowWork:
+class RowWork(Struct, frozen=True):
     """Of one row: nanoseconds beside other rows, and how many operations there are.
 
     ``before`` are the nanoseconds of what is computed before the row meets those of other items.

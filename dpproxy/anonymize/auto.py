@@ -5,9 +5,11 @@ of epsilon is spent on it. The predictions are rules of thumb fitted to measured
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import exp
 from typing import ClassVar, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.anonymize import boxes, dp_marginals, flat, options, price
 from dpproxy.anonymize.dp_kdtree import DpKdtree
@@ -28,8 +30,7 @@ _NARROW: Final = 9
 """Up to so many columns dp_kdtree was never measured to be worse than one noisy mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class Auto:
+class Auto(Struct, frozen=True):
     """The differentially private method of the least predicted error."""
 
     name: ClassVar[str] = "auto"

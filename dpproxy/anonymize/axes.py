@@ -1,11 +1,11 @@
 """Integer coordinates for ordered attributes, from 0, with few enough bits that sums over all rows fit 64 bits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize.model import Attribute, Domain
 from dpproxy.anonymize.space import ends, is_ordered
@@ -16,8 +16,7 @@ BITS: Final = 36
 """Coordinates have at most so many bits: wider domains use coarser steps. Sums over 2**26 rows stay below 2**62."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """Maps the values ``low`` to ``high`` to the coordinates 0 to ``steps``; one step is 2**shift values wide."""
 
     low: int

@@ -6,17 +6,18 @@ parents is placed under the first). Lines are made from the declared domain alon
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize import axes, taxonomy
 from dpproxy.anonymize.axes import Scale
 from dpproxy.anonymize.model import Attribute, ConceptGraph
 from dpproxy.anonymize.space import is_ordered, size
+from dpproxy.values.structs import PartlyShown
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -52,8 +53,7 @@ class Line(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Ruler:
+class Ruler(Struct, frozen=True):
     """The line of an ordered attribute; ``unit`` is the length of one step of its axis."""
 
     axis: Scale
@@ -82,8 +82,7 @@ class Ruler:
         return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class Walk(PartlyShown, Struct, frozen=True, eq=False):
     """The line of an attribute without an order: nominal values, or a depth-first walk through a taxonomy.
 
     Attributes:
@@ -96,10 +95,12 @@ class Walk:
             least marginal value (see ``centre``).
     """
 
+    HIDDEN = frozenset({"table"})
+
     places: Integers
     at: Integers
     joints: Integers
-    table: Floats = field(repr=False)
+    table: Floats
     spread: bool
 
     @property

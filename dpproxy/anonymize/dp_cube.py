@@ -6,7 +6,6 @@ all that it sums up. Proof: ``dp_cube.md``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -15,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize import options, price, strategies
 from dpproxy.anonymize.model import Anonymized, InvalidOption, Linked, Progress, Table, ViewBuild, ViewRequest
@@ -40,8 +40,7 @@ OPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """What is shown of each cell: a sum of measures, each ``weights`` times, in units of 1/10**``digits``."""
 
     name: str
@@ -49,8 +48,7 @@ class Figure:
     digits: int
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True, dict=True):
     """The axes of a cube, what one row moves each measure of one cell by, at most, and a unit's most rows."""
 
     axes: tuple[Axis, ...]
@@ -68,8 +66,7 @@ class Shape:
         return prod(axis.cells for axis in self.axes)
 
 
-@dataclass(frozen=True)
-class Strategy:
+class Strategy(Struct, frozen=True, dict=True):
     """The marginals that are released, each with its mechanism; ``concentrated`` where they are charged as rho."""
 
     shape: Shape

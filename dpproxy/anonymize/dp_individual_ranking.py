@@ -6,12 +6,12 @@ comes from a private tree, or is not released. Source: thesis ch.6. Proof: ``dp_
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize import axes, boxes, insensitive, options, population, price
 from dpproxy.anonymize.axes import Scale
@@ -39,8 +39,7 @@ _TRIED: Final = 200
 """Sizes of clusters looked at for k = auto."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankingPlan:
+class RankingPlan(Struct, frozen=True):
     """What was asked, checked.
 
     Attributes:
@@ -61,8 +60,7 @@ class RankingPlan:
     joint: Loss
 
 
-@dataclass(frozen=True, slots=True)
-class DpIndividualRanking:
+class DpIndividualRanking(Struct, frozen=True):
     """Noisy marginals, each in its own order."""
 
     name: ClassVar[str] = "dp_individual_ranking"

@@ -6,11 +6,11 @@ is free. A domain of few cells is released cell by cell. Proof: ``dp_kdtree.md``
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpproxy.anonymize import boxes, flat, leaves, options, population, price
 from dpproxy.anonymize.boxes import Line
@@ -24,8 +24,7 @@ from udfs.privacy import Loss
 from udfs.randomness import Words
 
 
-@dataclass(frozen=True, slots=True)
-class DpKdtree:
+class DpKdtree(Struct, frozen=True):
     """Leaves of a private tree."""
 
     name: ClassVar[str] = "dp_kdtree"

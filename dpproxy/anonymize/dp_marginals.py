@@ -9,7 +9,6 @@ Proof: ``dp_marginals.md``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -18,6 +17,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize import boxes, forest, grids, options, price
 from dpproxy.anonymize.boxes import Line
@@ -98,8 +98,7 @@ _PAYS: Final = 0.5
 """A clique is worth measuring if it is farther from the model than this part of its noise."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarginalsPlan:
+class MarginalsPlan(Struct, frozen=True):
     """What was asked, checked."""
 
     lines: tuple[Line, ...]
@@ -112,8 +111,7 @@ class MarginalsPlan:
     merge: Merge
 
 
-@dataclass(frozen=True, slots=True)
-class Single:
+class Single(Struct, frozen=True):
     """An attribute as it was released.
 
     Attributes:
@@ -155,8 +153,7 @@ class Single:
         return result
 
 
-@dataclass(frozen=True, slots=True)
-class DpMarginals:
+class DpMarginals(Struct, frozen=True):
     """Marginals of single attributes and of pairs."""
 
     name: ClassVar[str] = "dp_marginals"

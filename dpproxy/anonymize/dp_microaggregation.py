@@ -6,7 +6,6 @@ table, as in the thesis, ch.6, is not private. Proof: ``dp_microaggregation.md``
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import isqrt
@@ -14,6 +13,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize import axes, insensitive, options, population, price, taxonomy
 from dpproxy.anonymize.axes import Scale
@@ -41,8 +41,7 @@ _TRIED: Final = 200
 """Sizes of clusters looked at for k = auto."""
 
 
-@dataclass(frozen=True, slots=True)
-class MicroaggregationPlan:
+class MicroaggregationPlan(Struct, frozen=True):
     """What was asked, checked.
 
     Attributes:
@@ -60,8 +59,7 @@ class MicroaggregationPlan:
     rho: Concentrated | None
 
 
-@dataclass(frozen=True, slots=True)
-class DpMicroaggregation:
+class DpMicroaggregation(Struct, frozen=True):
     """Clusters by distance to fixed points; every centroid noisy, or all of them inside."""
 
     name: ClassVar[str] = "dp_microaggregation"

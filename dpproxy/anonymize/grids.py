@@ -4,13 +4,13 @@ A grid is made from a declared domain, and made coarser by released counts. Proo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize.boxes import Line, Ruler, Walk
 
@@ -26,8 +26,7 @@ COARSER: Final = 3
 """How many bins make about one wider one, where a clique does not pay in bins."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class Grid(Struct, frozen=True, eq=False):
     """The positions of a line in cells: ``firsts`` are their first positions, shape (cells,).
 
     The last cell is of NULL alone where ``null``: of the position after the line's last one.

@@ -1,11 +1,11 @@
 """The noisy counts and sums that the leaves of a private tree release. Proof: ``dp_kdtree.md``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize.boxes import Line, Ruler
 from dpproxy.anonymize.tree import TreeLevel
@@ -19,8 +19,7 @@ REACH: Final = 1 << 10
 """Half of a leaf's side, in the unit of the exact sums."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaves:
+class Leaves(Struct, frozen=True):
     """The leaves of one level (its boxes that are not cut), with their noisy counts and sums.
 
     Attributes:

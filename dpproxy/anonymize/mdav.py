@@ -4,9 +4,10 @@ With ``gain`` clusters are those of V-MDAV.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
+
+from msgspec import Struct
 
 from dpproxy.anonymize import clusters, options
 from dpproxy.anonymize.kanonymity import (
@@ -25,8 +26,7 @@ from udfs.randomness import Words
 MOST_GAIN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Mdav:
+class Mdav(Struct, frozen=True):
     """k-anonymity by microaggregation of the quasi-identifiers; sensitive columns are released unchanged."""
 
     name: ClassVar[str] = "mdav"
@@ -53,8 +53,7 @@ class Mdav:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Clustering:
+class _Clustering(Struct, frozen=True):
     """How many rows form a cluster: k to 2k - 1 of them, more than k by their distances where ``gain`` is above 0."""
 
     k: int

@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
+from dpproxy.values.structs import PartlyShown
 from udfs.privacy import Loss
 from udfs.randomness import Words
 
@@ -38,8 +39,7 @@ class Unachievable(ValueError):
     """A syntactic method cannot meet its request on these rows; the message contains no value of a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class LatticeDomain:
+class LatticeDomain(Struct, frozen=True):
     """The declared domain of a number, date or time: ``low`` to ``high`` in whole lattice steps, both included."""
 
     low: int
@@ -51,16 +51,14 @@ class LatticeDomain:
         return self.high - self.low
 
 
-@dataclass(frozen=True, slots=True)
-class Categories:
+class Categories(Struct, frozen=True):
     """``size`` declared values, by index; ``ordered`` where their order is meaningful."""
 
     size: int
     ordered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConceptGraph:
+class ConceptGraph(Struct, frozen=True):
     """Concepts by index; ``parents`` has for each concept the indices of its parents, none for a root.
 
     Any concept may be the value of a row and may be released.
@@ -81,8 +79,7 @@ class Role(Enum):
     """The default: informed intruders may know every column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """A column of the view."""
 
     name: str
@@ -92,8 +89,7 @@ class Attribute:
     """Whether an ``LatticeDomain`` may be NULL: the number after ``high``, for methods whose ``ViewBuild`` takes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """Attributes, by their places, that have no other values together than a row of ``values``: declared and public."""
 
     places: tuple[int, ...]
@@ -104,8 +100,7 @@ OptionValue = int | Fraction | str | tuple[str, ...] | tuple[Fraction, ...]
 """``k = 25`` is an int, ``epsilon = 1.5`` a Fraction, a word or 'text' a str, a list in parentheses a tuple."""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewRequest:
+class ViewRequest(Struct, frozen=True):
     """The options of ``WITH (...)`` and the columns of a view, as an administrator wrote them: all of it is public.
 
     Attributes:
@@ -128,8 +123,7 @@ def silent(_: float) -> None:
     """Ignore progress."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anonymized:
+class Anonymized(PartlyShown, Struct, frozen=True):
     """The result of a method.
 
     Attributes:
@@ -140,28 +134,37 @@ class Anonymized:
         achieved: figures that depend on the rows (t, the smallest class): for users with exact grants only.
     """
 
-    rows: Table = field(repr=False)
-    linked: Mapping[str, "Linked"] = field(default_factory=dict, repr=False)
+    HIDDEN = frozenset(
+        {
+            "rows",
+            "linked",
+            "source",
+            "achieved",
+        }
+    )
+
+    rows: Table
+    linked: Mapping[str, "Linked"] = field(default_factory=dict)
     inside: bool = False
-    source: npt.NDArray[np.int64] | None = field(default=None, repr=False)
-    achieved: Mapping[str, float] = field(default_factory=dict, repr=False)
+    source: npt.NDArray[np.int64] | None = None
+    achieved: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(PartlyShown, Struct, frozen=True):
     """A relation that is released with the rows; ``columns`` are the names of the columns of ``values``.
 
     ``values`` has shape (rows, columns). A column with the name of an attribute has values of that attribute's domain,
     and so has a column that ``like`` maps to an attribute's name (the ends of a bucket); any other has plain integers.
     """
 
+    HIDDEN = frozenset({"values"})
+
     columns: tuple[str, ...]
-    values: Table = field(repr=False)
+    values: Table
     like: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ViewBuild:
+class ViewBuild(PartlyShown, Struct, frozen=True):
     """A valid request, with its guarantee and price, both known before a row is read.
 
     Attributes:
@@ -176,9 +179,11 @@ class ViewBuild:
         make: builds the release; raises ``Unachievable``.
     """
 
+    HIDDEN = frozenset({"make"})
+
     guarantee: str
     loss: Loss | None
-    make: Callable[[Table, Words, Progress], Anonymized] = field(repr=False)
+    make: Callable[[Table, Words, Progress], Anonymized]
     delta: Fraction = Fraction(0)
     columns: tuple[str, ...] = ()
     k: int = 0

@@ -8,18 +8,17 @@ the quota of the emphasis is the rest of the group.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Quotas:
+class Quotas(Struct, frozen=True):
     """The quotas of all groups.
 
     Attributes:

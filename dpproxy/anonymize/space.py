@@ -6,11 +6,11 @@ their semantic distance divided by the largest in the taxonomy.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize import taxonomy
 from dpproxy.anonymize.model import Attribute, Categories, ConceptGraph, Domain, LatticeDomain, Table
@@ -24,8 +24,7 @@ SUM_BITS: Final = 62
 """Sums of coordinates stay below 2 to this power."""
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(Struct, frozen=True):
     """The rows of some attributes, ready for distances.
 
     Attributes:

@@ -11,7 +11,6 @@ each axis, and c_s is how much of the sum lies in component s. After McKenna, Mi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import product
 from math import isqrt, prod
@@ -19,6 +18,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Floats = npt.NDArray[np.float64]
 Level = tuple[int, ...]
@@ -35,8 +35,7 @@ _LEAST_SHARE: Final = 1e-3
 """Marginals with a smaller share are not measured."""
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True, dict=True):
     """A dimension of so many cells; ``ordered`` where ranges of them mean something."""
 
     cells: int
@@ -87,8 +86,7 @@ class Axis:
         return ((every >= first[:, None]) & (every < last[:, None])).astype(np.float64)
 
 
-@dataclass(frozen=True)
-class Lattice:
+class Lattice(Struct, frozen=True, dict=True):
     """The levels of all axes together; arrays over them have one dimension for each axis."""
 
     axes: tuple[Axis, ...]

@@ -6,11 +6,11 @@ confidential attributes of a row together. Source: thesis ch.3.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
+from msgspec import Struct
 
 from dpproxy.anonymize import clusters, options, shuffle
 from dpproxy.anonymize.clusters import Integers
@@ -34,8 +34,7 @@ Clustering = Callable[[Table, list[int], int, Progress], Integers]
 INTRUDERS: Final = ("informed", "uninformed")
 
 
-@dataclass(frozen=True, slots=True)
-class MdavSwap:
+class MdavSwap(Struct, frozen=True):
     """Probabilistic k-anonymity; every column has the same values as before, in other rows."""
 
     name: ClassVar[str] = "mdav_swap"
@@ -97,8 +96,7 @@ def _together(request: ViewRequest, clustering: Clustering) -> ViewBuild:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class IrSwap:
+class IrSwap(Struct, frozen=True):
     """Probabilistic k-anonymity with a k for each attribute; every column has the same values, in other rows."""
 
     name: ClassVar[str] = "ir_swap"

@@ -13,7 +13,6 @@ together: a bucket is a cluster. Nominal and compound attributes are the thesis'
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import ceil, floor
@@ -21,6 +20,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize import clusters, options, shuffle
 from dpproxy.anonymize.clusters import mdav
@@ -148,8 +148,7 @@ MOST_T: Final = 100
 RELEASES: Final = ("anatomy", "permuted")
 
 
-@dataclass(frozen=True, slots=True)
-class TCloseness:
+class TCloseness(Struct, frozen=True):
     """Releases the buckets of confidential values: counts by group (anatomy), or shuffled inside groups (permuted)."""
 
     name: ClassVar[str] = "t_closeness"
@@ -187,8 +186,7 @@ class TCloseness:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     t: Fraction
     k: int
     buckets: int

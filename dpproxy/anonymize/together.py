@@ -4,18 +4,17 @@ The combinations are ordered by the attribute of the fewest values, then by the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize.model import Attribute, Categories, Table, Together
 
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class Group(Struct, frozen=True, eq=False):
     """Attributes by their places, with their combinations, shape (combinations, attributes), in lexical order."""
 
     places: tuple[int, ...]
@@ -40,8 +39,7 @@ class Group:
         return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Merge:
+class Merge(Struct, frozen=True, eq=False):
     """Each attribute by itself, or a group of them; ``parts`` are places or groups, in the order of merged columns."""
 
     parts: tuple[int | Group, ...]

@@ -6,11 +6,11 @@ a noisy count, which decides whether it is cut further. A leaf spends all epsilo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dpproxy.anonymize.boxes import Line
 from dpproxy.anonymize.model import Progress
@@ -35,8 +35,7 @@ USEFUL: Final = 2.0
 below it would release: then smaller boxes gain more accuracy than their noise costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeLevel:
+class TreeLevel(Struct, frozen=True):
     """The boxes at one depth, grouped by the box above.
 
     Attributes:
@@ -62,8 +61,7 @@ class TreeLevel:
     before: int
 
 
-@dataclass(frozen=True, slots=True)
-class TreeBudget:
+class TreeBudget(Struct, frozen=True):
     """How a path spends epsilon: ``nano`` nano-epsilon in all, of which ``each`` for a count on each of ``levels``."""
 
     nano: int

@@ -7,12 +7,12 @@ has a slightly larger epsilon than the run before and reuses nothing, so that no
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 import psycopg
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpproxy.assurance.twins import ADDITIVE, DELTA, FOUND, KNOWN, ORDERED, twins
@@ -48,8 +48,7 @@ class AuditFailed(StartupError):
     """A statement that cannot be audited, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A statement, the value of dp.mechanism (None: leave it unchanged), and the delta of one answer."""
 
     sql: str
@@ -57,8 +56,7 @@ class Question:
     delta: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """The result for one question: for each feature a lower bound on epsilon, beside the promised ``epsilon``."""
 
     question: Question
@@ -71,8 +69,7 @@ class Line:
         return max(self.bounds.values()) <= self.epsilon
 
 
-@dataclass(slots=True)
-class _Side:
+class _Side(Struct):
     """One proxy and its answers so far: ``runs[run][row][column]`` as numbers, and the seconds of each run."""
 
     connection: Connection

@@ -7,11 +7,12 @@ own, because it would soon exhaust the declared ones.
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.assurance import people
 from dpproxy.assurance.target import Target, targets
@@ -51,8 +52,7 @@ threads = 1
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Twins:
+class Twins(Struct, frozen=True):
     """Two running proxies: the first without the person that attacks are after, the second with her."""
 
     addresses: tuple[tuple[str, int], tuple[str, int]]

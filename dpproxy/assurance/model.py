@@ -1,7 +1,8 @@
 """An attack: its aim, the statements it sends, and the outcome that is promised."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Outcome(Enum):
@@ -12,8 +13,7 @@ class Outcome(Enum):
     FREE = "tells only what the policy says, at no price"
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
+class Attack(Struct, frozen=True):
     """Statements are templates over the names of a ``Target``; one with a name that a policy lacks is left out.
 
     ``tries`` is the aim, for the report. ``filtered``: which rows an answer has depends on released values. ``drawn``:

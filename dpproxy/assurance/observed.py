@@ -5,7 +5,8 @@ transaction status, costs and remaining budgets.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.assurance.wire import Message, Wire
 
@@ -19,8 +20,7 @@ OF_VALUES = ("half-width", "Groups of a released count ")
 """Parts of the notice about the accuracy of an answer: it is made of the plan and the noisy values that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One statement of a script, and which parts of its answer may differ between twins.
 
     ``exact``: none. ``drawn``: every value, of whatever type, but not whether it is NULL. ``filtered``: which rows

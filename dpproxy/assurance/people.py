@@ -4,8 +4,9 @@ No row of the user's data is read, except in public tables, which are about nobo
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.policy.dump import constant
 from dpproxy.policy.model import (
@@ -54,8 +55,7 @@ _FAR = {
 """A value outside every domain, by type."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """The rows of one table: their number, and for each column an SQL expression of its value in row ``i``."""
 
     table: str

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
+
+from msgspec import Struct
 
 from dpproxy.assurance.audit import AuditFailed, Question, audited
 from dpproxy.assurance.homes import ANALYST, AUDITOR, LOUD, ONLOOKER, POOR, Twins
@@ -48,8 +49,7 @@ SAMPLED = (
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One line of the report."""
 
     check: str

@@ -5,8 +5,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from dpproxy.assurance.clock import PADDING, timed
 from dpproxy.assurance.homes import twins

@@ -2,8 +2,9 @@
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
+
+from msgspec import Struct
 
 from dpproxy.assurance import work
 from dpproxy.assurance.model import Attack, Outcome
@@ -21,8 +22,7 @@ ATTACKS: tuple[Attack, ...] = (
 """Those of the file, and those whose statements are too long to be written out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """One statement of an attack over one table."""
 
     attack: Attack

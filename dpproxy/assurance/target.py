@@ -1,10 +1,11 @@
 """Values for the placeholders of attacks (``{t}``, ``{key}`` and so on), from a policy, for each protected table."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from string import Formatter
+
+from msgspec import Struct
 
 from dpproxy.assurance.model import Attack
 from dpproxy.planner.exactly import visible_columns
@@ -28,8 +29,7 @@ FEW = 1_000
 Names = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One protected table: its name, and the values of the placeholders by name."""
 
     table: str

@@ -3,18 +3,17 @@
 import socket
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from msgspec import Struct
 from scramp import ScramClient
 
 TIMEOUT = 60.0
 Field = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message of the server: its type byte and its body, without the length."""
 
     kind: str

@@ -3,9 +3,8 @@
 Whatever is raised inside a backend, of whatever class, becomes an entry of this table by its class alone.
 """
 
-from dataclasses import dataclass
-
 import duckdb
+from msgspec import Struct
 
 from dpproxy.values.errors import (
     Cancelled,
@@ -34,8 +33,7 @@ class TableGone(Internal):
     """A table that the statement reads is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A refusal before it is raised."""
 
     kind: type[Refusal]

@@ -5,11 +5,11 @@ takes that for the table itself.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable

@@ -1,8 +1,9 @@
 """How a data source is opened: one function for each scheme of `data.NAME.url`, and one for `data.NAME.path`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dpproxy.backends.duckdb.prepared import prepared_file
 from dpproxy.backends.duckdb.snapshot import snapshot

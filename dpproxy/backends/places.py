@@ -5,8 +5,9 @@ A table has one name only, and no two tables have the same: a second name would 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.values.errors import StartupError

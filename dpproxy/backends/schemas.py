@@ -1,11 +1,11 @@
 """The schemas of a database: where its tables are, and which of them a role may read. No row is read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import psycopg
+from msgspec import Struct
 
 from dpproxy.backends.postgres.start import LONGEST_CONNECT, grants, reason
 from dpproxy.sql.quoting import identifier
@@ -29,8 +29,7 @@ _FILE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Namespace:
+class Namespace(Struct, frozen=True):
     """A schema with the names of its tables: those that the role may read, the others, and which have many rows.
 
     That a table has many rows is an estimate of the server's, for whoever administers it.

@@ -1,11 +1,11 @@
 """What a data source can be asked, wherever it is."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
+from msgspec import Struct
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable
@@ -92,8 +92,7 @@ class Source(Protocol):
         """Give the files back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A data source that was opened.
 
     Attributes:

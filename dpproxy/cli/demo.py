@@ -11,11 +11,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 import psycopg
+from msgspec import Struct, field
 
 from dpproxy.cli.page import is_installed
 from dpproxy.config.users import add_user
@@ -56,8 +56,7 @@ class TourFailed(Exception):
     """A step of the tour did not behave as expected; the message says which and how."""
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Struct, frozen=True):
     """A running server: its process and a URL for each user."""
 
     process: Process
@@ -104,8 +103,7 @@ def serve(port: int, out: TextIO = sys.stdout) -> int:
         return 0
 
 
-@dataclass(slots=True)
-class Voice:
+class Voice(Struct):
     """One user of the tour: runs statements, prints their output, remembers the notices of the last one."""
 
     connection: psycopg.Connection[tuple[object, ...]]

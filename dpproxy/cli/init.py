@@ -3,11 +3,11 @@
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from msgspec import Struct
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
@@ -37,8 +37,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SOURCE = "a directory of Parquet and CSV files, a DuckDB or SQLite file, or postgresql://role:password@host:port/database"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where rows are: the lines of a data source's section, and what is said of what was looked at."""
 
     name: str

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
+
+from msgspec import Struct
 
 from dpproxy.accounting import archive as archiving
 from dpproxy.accounting import backup, book, files
@@ -32,8 +33,7 @@ from dpproxy.terminal.display import as_json, quantity
 from dpproxy.values.errors import StartupError
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """An existing ledger, its key and its mark."""
 
     store: Store

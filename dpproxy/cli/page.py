@@ -7,9 +7,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import Final
+
+from msgspec.structs import replace
 
 from dpproxy.config.configuration import Config
 from dpproxy.values.errors import StartupError

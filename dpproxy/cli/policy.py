@@ -4,9 +4,10 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
 
 from dpproxy.cli import page
 from dpproxy.config.configuration import Config, check_files, load_config

@@ -5,11 +5,12 @@ import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.cli.statements import ADMIN

@@ -3,7 +3,8 @@
 import gc
 import os
 import sys
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.backends.process.confine import bytes_of
 from dpproxy.cli.page import page

@@ -4,8 +4,9 @@ import getpass
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dpproxy.config.configuration import load_config
 from dpproxy.config.users import User, add_user, editing, read_users, roles_of, secret_of

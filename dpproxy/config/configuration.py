@@ -10,23 +10,32 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dpproxy.config import values as read
 from dpproxy.config.text import ConfigError, not_toml, place_of, read_text
+from dpproxy.values.structs import PartlyShown
 
 PREFIX = "DPPROXY_"
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(PartlyShown, Struct, frozen=True):
     """One data source: where its rows are (a file, a directory or a server), and its own policy and ledger."""
 
+    HIDDEN = frozenset(
+        {
+            "url",
+            "ledger",
+        }
+    )
+
     path: Path | None = None
-    url: str | None = field(default=None, repr=False)
+    url: str | None = None
     """May hold a password: messages name the data source instead."""
     prepared_schema: str | None = None
     """In a PostgreSQL database, the schema for prepared tables; None truncates rows in each statement instead."""
@@ -37,7 +46,7 @@ class Data:
     policy_files: tuple[Path, ...] = ()
     unmatched: str | None = None
     """What to say of a pattern of policy files that matches none: a mistake once they are to be read."""
-    ledger: str | None = field(default=None, repr=False)
+    ledger: str | None = None
     """The URL of the PostgreSQL database with the ledger; None for a SQLite file in the state directory."""
     high_water: Path | None = None
     load_mark: Path | None = None
@@ -52,8 +61,7 @@ class Data:
         return "postgresql" if scheme == "postgres" else scheme
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """Everything that `dpproxy serve` needs to know; durations in seconds, paths absolute."""
 
     file: Path
@@ -151,8 +159,7 @@ class Config:
         return {"threads": self.threads, "memory": self.memory, "limit": self.statement_timeout}
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigKey:
+class ConfigKey(Struct, frozen=True):
     """One key: how its value is read, and its default (`REQUIRED` where there is none)."""
 
     section: str

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.wire.zones import zone_name
 from udfs.prior_notation import parse as parse_prior
@@ -54,8 +55,7 @@ _TARGET = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A half-width that no column shall exceed: in its unit or, where ``is_share``, of its value.
 
     It is for groups of at least so many ``rows``; for all where that is None.

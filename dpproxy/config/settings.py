@@ -7,10 +7,12 @@ prints.
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Literal, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Settings
 from dpproxy.config import setting_checks as checks
@@ -27,8 +29,7 @@ Reuse = Literal["always", "better", "never"]
 """The values of dp.reuse."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One setting; ``check`` is None where a session cannot change it."""
 
     name: str

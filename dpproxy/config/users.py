@@ -16,11 +16,13 @@ import stat
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.system import disk
 from dpproxy.values.errors import InvalidParameter, StartupError
@@ -36,8 +38,7 @@ _ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """One entry of the file."""
 
     roles: frozenset[str]

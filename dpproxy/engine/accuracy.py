@@ -4,11 +4,12 @@ Both follow from the plan and the released values alone; what is stored, ordered
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10
 from statistics import median
+
+from msgspec import Struct
 
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.plan import Accuracy, Notice, Output, Plan, Possible
@@ -32,8 +33,7 @@ NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 Row = Sequence[object]
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measured(Struct, frozen=True):
     """A noisy column of an answer: the half-widths of its rows, and what they are of the shown values."""
 
     name: str

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting import spending
 from dpproxy.accounting.declared import changed, overspent
@@ -88,8 +90,7 @@ from dpproxy.wire.zones import zone
 Rows = list[tuple[object, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class ChargedStatement:
+class ChargedStatement(Struct, frozen=True):
     """A planned charged statement: the accounts it debits, and a call that returns its rows and nano-epsilon."""
 
     debits: Sequence[Debit]

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from math import inf
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger

@@ -6,7 +6,6 @@ instead changes nothing about that.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -14,6 +13,8 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Fitted, Part, Plan
@@ -39,6 +40,7 @@ from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import CUBE, OptionValue, Policy
 from dpproxy.values.errors import InvalidParameter, Refusal
 from dpproxy.values.recent import Recent
+from dpproxy.values.structs import PartlyShown
 from dpproxy.views.columns import encode
 from dpproxy.views.make import own_options
 from dpproxy.views.materialized import Materialized
@@ -55,8 +57,7 @@ _Taken = tuple[tuple[Fraction, ...], ...]
 """For each measure, how often it takes each figure of a cube, in units of that one's last digit."""
 
 
-@dataclass(frozen=True)
-class PlannedCube:
+class PlannedCube(Struct, frozen=True, dict=True):
     """A cube in the terms of statements, with the options that it is declared with."""
 
     name: str
@@ -99,13 +100,14 @@ class PlannedCube:
         return found
 
 
-@dataclass(slots=True)
-class _Built:
+class _Built(PartlyShown, Struct):
     """A cube that is built, and its cells once these are read."""
+
+    HIDDEN = frozenset({"cells"})
 
     view: Materialized
     cube: PlannedCube
-    cells: Sequence[Integers] | None = field(default=None, repr=False)
+    cells: Sequence[Integers] | None = None
 
 
 class Cubes:

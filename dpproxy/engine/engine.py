@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Self, assert_never
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.accounting.declared import overspent

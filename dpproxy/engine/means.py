@@ -5,11 +5,12 @@ Weights follow from the laws of the noise alone. Proofs: ``udfs/mechanisms/avera
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import hypot, sqrt
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting.model import Cost
 from dpproxy.algebra.plan import Drawn, Fitted, Summed
@@ -25,8 +26,7 @@ MOST_AVERAGED = 4
 """The most draws that are averaged: the most accurate ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartAnswer:
+class PartAnswer(Struct, frozen=True):
     """The released relation of a part, its cost to this caller, and how its values were derived, if they were."""
 
     released: Released[pa.Table]

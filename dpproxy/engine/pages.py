@@ -1,8 +1,9 @@
 """Rows of the catalogue that are made a page at a time."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.values.errors import TooComplex

@@ -5,9 +5,10 @@ text or given as parameters, share a plan in which these are filled in.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -61,8 +62,7 @@ State = tuple[object, ...]
 _Planner = Callable[[exp.Expr, Parameters], Plan | PublicPlan]
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     """A shape seen before. A template is tried at the second statement; None where the plan depends on the numbers."""
 
     is_tried: bool = False
@@ -70,8 +70,7 @@ class _Shape:
     prepared: Prepared | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BoundStatement:
+class BoundStatement(Struct, frozen=True):
     """A statement with the values of its parameters, and everything else that a plan depends on."""
 
     sql: str

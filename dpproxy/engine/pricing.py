@@ -6,9 +6,11 @@ an earlier one is free.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log10, nextafter
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting import sharing
 from dpproxy.accounting.ledger import Ledger
@@ -40,8 +42,7 @@ Planner = Callable[[Request, tuple[Drawn, ...] | None], Plan | PublicPlan]
 """Plans one query, for the stored releases that answer its parts; None for new draws."""
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """One EXPLAIN: the request, and everything that its price depends on."""
 
     answers: Answers
@@ -78,8 +79,7 @@ class Desk:
         return {i: drawn for i, drawn in found if drawn is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class PricedStatement:
+class PricedStatement(Struct, frozen=True):
     """The price of one of several statements, and in words why it is not more.
 
     ``plan`` is for new draws of all parts, ``answered_plan`` for what would answer them.
@@ -239,8 +239,7 @@ def _is_near(drawn: Drawn, part: Part, worst: float, alike: bool) -> bool:  # no
 # --- a split
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A proposed epsilon, and the largest half-width that it leads to, relative to the sensitivity of its measure."""
 
     epsilon: Fraction

@@ -6,9 +6,9 @@ statements still follow that follow from the finest ones: whether they do is dec
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.accounting.model import format_epsilon
@@ -31,8 +31,7 @@ MOST_NUMBERS = 2000
 """Whole numbers that are cells by themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposal:
+class _Proposal(Struct, frozen=True):
     """A cube of some dimensions, and which statements follow from it."""
 
     dimensions: tuple[str, ...]
@@ -128,8 +127,7 @@ def _proposed(priced: Sequence[PricedStatement], desk: Desk, epsilon: Fraction) 
     return table, _coarsest(choices, make)
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
+class _Maker(Struct, frozen=True):
     """Makes cubes of one table for the same statements."""
 
     table: str

@@ -5,10 +5,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting.accounts import limited
 from dpproxy.accounting.ledger import Ledger
@@ -47,8 +48,7 @@ MEASURING = 60.0
 """Seconds to wait for the figures of a build."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildOrder:
+class BuildOrder(Struct, frozen=True):
     """A build that somebody has requested: by whom, how progress is reported, and whether it was cancelled."""
 
     by: str
@@ -62,8 +62,7 @@ class BuildOrder:
     """Is told which part of the build is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedView:
+class PlannedView(Struct, frozen=True):
     """A view that is planned, validated and priced; no row was read."""
 
     view: ProtectedView

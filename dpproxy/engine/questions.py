@@ -1,8 +1,10 @@
 """Parts of a plan as questions to the release store: which are independent, and which can be derived from others."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from math import inf, sqrt
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Drawn, Fitted, Part, Plan, Summed
@@ -10,18 +12,20 @@ from dpproxy.engine import payloads
 from dpproxy.engine.laws import kinds
 from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.rollup import Derivation, derivation
+from dpproxy.values.structs import PartlyShown
 from udfs.mechanisms import Additive
 
 Replan = Callable[[tuple[Drawn, ...]], Plan]
 """Plans the same statement again, with the error of what its parts were answered from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(PartlyShown, Struct, frozen=True):
     """One part with its input values, and the key under which its release is stored."""
 
+    HIDDEN = frozenset({"values"})
+
     part: Part
-    values: tuple[object, ...] = field(repr=False)
+    values: tuple[object, ...]
     key: bytes
 
 

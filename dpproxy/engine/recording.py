@@ -4,9 +4,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from dpproxy.accounting.tally import Tally, tallied
 from dpproxy.algebra.plan import Answer, Caller, Settings

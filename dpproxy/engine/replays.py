@@ -1,10 +1,11 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from math import inf
 
 import pyarrow as pa
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dpproxy.accounting import sharing
 from dpproxy.accounting.model import Account, Reservation, StoredRelease
@@ -22,6 +23,7 @@ from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
+from dpproxy.values.structs import PartlyShown
 from udfs.privacy import Loss, Released
 
 MOST_NOISE = 10.0
@@ -32,8 +34,7 @@ MOST_QUESTIONS = 1024
 """The most parts of plans whose keys are held in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(PartlyShown, Struct, frozen=True):
     """One run of a plan for a caller; ``cancelled`` says whether they have cancelled it.
 
     ``worst`` bounds the noise of a part that is derived from a stored release, as a multiple of that of a new draw. For
@@ -41,6 +42,8 @@ class Execution:
     ``alike`` where only releases of the planned mechanism may answer, since the caller has named one. Without ``reuse``
     only those of this run may. ``alone`` where no other's may, even of a budget that shares its releases.
     """
+
+    HIDDEN = frozenset({"histograms"})
 
     caller: Caller
     plan: Plan
@@ -56,7 +59,7 @@ class Execution:
     """Charges whose noise is not drawn yet, by the keys of the releases."""
     accepted: set[str] = field(default_factory=set)
     """The SQL of exact stages that the data source has checked and accepted."""
-    histograms: Histograms = field(default_factory=Histograms, repr=False)
+    histograms: Histograms = field(default_factory=Histograms)
     """What several parts are drawn from."""
     start: float = field(default_factory=start_time)
     on_charge: Callable[[Reservation | None], object] = lambda _: None
@@ -78,8 +81,7 @@ class Execution:
             raise Cancelled("canceling statement due to user request")
 
 
-@dataclass(frozen=True, slots=True)
-class Following:
+class Following(Struct, frozen=True):
     """How far off a part is that follows from a cube, and what makes its relation."""
 
     fitted: Fitted

@@ -4,14 +4,14 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dpproxy.accounting.model import Cost
 from dpproxy.algebra.plan import Notice
 
 
-@dataclass(slots=True)
-class EngineSession:
+class EngineSession(Struct):
     """One connection; ``notices`` wait to be sent while its statement runs."""
 
     cancelled: threading.Event = field(default_factory=threading.Event)

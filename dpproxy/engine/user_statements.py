@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Caller, Notice
 from dpproxy.algebra.request import OfUsers, Prepared

@@ -1,9 +1,11 @@
 """Statements about protected views: CREATE, REFRESH, DROP, VERIFY, SHOW, and the views of policy files."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting.declared import changed
 from dpproxy.accounting.tally import tallied
@@ -47,8 +49,7 @@ FILES = "policy files"
 """The name under which views of policy files are built."""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewContext:
+class ViewContext(Struct, frozen=True):
     """What statements about views need of a data source: its views, policy, schema and facts."""
 
     views: ProtectedViews

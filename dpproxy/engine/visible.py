@@ -1,7 +1,9 @@
 """The part of the data source that a caller may see in the catalogue. It follows from the policy alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Caller, Settings
 from dpproxy.engine import relations
@@ -20,8 +22,7 @@ Views = Mapping[str, tuple[Column, ...]]
 """The columns of the views that can be used, by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fitting:
+class Fitting(Struct, frozen=True):
     """The part of a stored policy that fits the data, the usable views, and a line for each thing left out."""
 
     policy: Policy

@@ -1,11 +1,12 @@
 """An answer with what it cost and how far off it may be: as rows, as a frame, as a table in a notebook, as a chart."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
 from importlib.util import find_spec
 from typing import Any, Final
+
+from msgspec import Struct
 
 from dpproxy.notebook.chart import Bars, Interval, of_altair, of_matplotlib
 from dpproxy.notebook.price import shown
@@ -19,8 +20,7 @@ LIBRARIES: Final = "matplotlib", "altair"
 """What draws; the first one unless it is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Released values. ``columns`` have the ends of each noisy column's interval at the end, as the proxy adds them.
 
     ``cost`` is in epsilon, 0 for what was free; ``remaining`` is what each budget still has for this session.

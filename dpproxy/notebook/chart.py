@@ -1,17 +1,17 @@
 """Bars with error bars, by whichever package a notebook has."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from typing import Any, Final
+
+from msgspec import Struct
 
 COLOUR: Final = "#7aa6c2"
 Interval = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(Struct, frozen=True):
     """What is drawn: a value for each label, with the interval that it lies in; None where none is proved."""
 
     title: str
@@ -25,8 +25,7 @@ class Bars:
         return f"{self.title}, with its intervals" if any(self.intervals) else self.title
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A chart of matplotlib's, which a notebook shows as it is; ``axes`` may be changed."""
 
     axes: Any

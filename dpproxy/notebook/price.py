@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Price:
+
+class Price(Struct, frozen=True):
     """A price of EXPLAIN (PRIVACY, FORMAT JSON); an epsilon of 0 where the answer is free.
 
     ``half_width`` is how far off each noisy column may be, a number, or words where that depends on the answer.

@@ -3,12 +3,14 @@
 import hashlib
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
+
+from msgspec import Struct
 
 from dpproxy.accounting.canonical import encode
 from dpproxy.policy.user_statements import is_user_statement, names_password
 from dpproxy.values.errors import Refusal, SyntaxRefused
+from dpproxy.values.structs import PartlyShown
 
 LONGEST = 2_000
 """The most characters of a statement with its parameters, and of a reason."""
@@ -39,18 +41,24 @@ class AuditOutcome(Enum):
     """The log could not be written for a while; the reason says how many entries are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(PartlyShown, Struct, frozen=True):
     """What happened; ``at`` is in microseconds since 1970, ``nano`` the price in nano-epsilon."""
+
+    HIDDEN = frozenset(
+        {
+            "statement",
+            "reason",
+        }
+    )
 
     at: int
     user: str
     roles: str
     outcome: AuditOutcome
-    statement: str = field(repr=False)
+    statement: str
     nano: int = 0
     sqlstate: str = ""
-    reason: str = field(default="", repr=False)
+    reason: str = ""
 
     def canonical(self) -> bytes:
         """An unambiguous encoding of all fields, which the mac is computed over."""
@@ -99,11 +107,12 @@ def reason(refusal: Refusal) -> str:
     return shorten(refusal.message)
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(PartlyShown, Struct, frozen=True):
     """Authenticates entries and the ends of their chain with one key."""
 
-    key: bytes = field(repr=False)
+    HIDDEN = frozenset({"key"})
+
+    key: bytes
 
     def entry(self, previous: bytes, sequence: int, entry: AuditEntry) -> bytes:
         """The mac of an entry that follows the one with mac ``previous``."""

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
+
+from msgspec.structs import replace
 
 from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, seal
 from dpproxy.observe.audit_file import AlteredLog, AuditFile, Row

@@ -7,8 +7,9 @@ analyst who could read them would learn what others ask and how long the engine 
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dpproxy.observe.audit_entry import AuditEntry
 from dpproxy.values.errors import Refusal, StartupError
@@ -19,8 +20,7 @@ SECONDS = tuple(0.001 * 2**n for n in range(15))
 """Upper ends of the histogram, 1 ms to 16 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """An account: its kind (budget, user, ceiling), its budget or table, its limit if any and what was spent of it."""
 
     kind: str

@@ -5,7 +5,8 @@ none; they depend only on what the caller may see.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.names import quoted_name
@@ -16,8 +17,7 @@ LONGEST = 63
 """The most bytes of a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyConstraint:
+class KeyConstraint(Struct, frozen=True):
     """One constraint; ``kind`` is pg_constraint.contype: p, u or f.
 
     ``target`` and ``referenced`` are the other table of a foreign key and the places of its columns; ``index`` is the

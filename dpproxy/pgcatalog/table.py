@@ -1,8 +1,9 @@
 """A relation of the catalogue: PostgreSQL's columns, with rows that are made from a view of the policy."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
+
+from msgspec import Struct
 
 from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.fact_files import facts
@@ -35,8 +36,7 @@ NUMBERED = frozenset({"aggfnoid"})
 _TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET)}
 
 
-@dataclass(frozen=True)
-class CatalogueTable:
+class CatalogueTable(Struct, frozen=True, dict=True):
     """A catalogue relation; ``kinds`` maps column names to type names."""
 
     schema: str
@@ -85,8 +85,7 @@ def columns(spec: str) -> dict[str, str]:
     return {name: kind for name, _, kind in pairs}
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A relation of PostgreSQL's: the names of its columns' types by column."""
 
     oid: int

@@ -1,7 +1,8 @@
 """The part of the database that one caller may see, which all catalogue answers are made from."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dpproxy.config.settings import search_path
 from dpproxy.pgcatalog import oids
@@ -12,8 +13,7 @@ OWNER = "admin"
 """The built-in role that owns every object."""
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueRelation:
+class CatalogueRelation(Struct, frozen=True):
     """A relation this caller may see; ``kind`` is pg_class.relkind: r table, v view, protected or not."""
 
     name: str
@@ -37,8 +37,7 @@ class CatalogueRelation:
         return dict(self.declared)
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueView:
+class CatalogueView(Struct, frozen=True):
     """The policy as one caller sees it.
 
     Attributes:

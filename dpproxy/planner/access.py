@@ -1,9 +1,9 @@
 """Who may ask what of which table, and which budget pays."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from msgspec import Struct, field
 from sqlglot import exp
 
 from dpproxy.accounting.model import format_epsilon
@@ -54,8 +54,7 @@ def _no_facts(_: nodes.Query) -> tuple[tuple[Scalar | None, ...], ...]:
     raise AssertionError("this planner has no public tables")
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What planning reads besides the statement: public facts only."""
 
     policy: Policy
@@ -85,8 +84,7 @@ class Context:
     """How often the facts have changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """A protected table that a statement reads, by its own name or by that of a view; the grant is on this name."""
 
     node: exp.Table

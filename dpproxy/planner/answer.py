@@ -1,10 +1,11 @@
 """The answer stage: everything the analyst wrote over released values, as one SELECT on the released relation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.average import Average
@@ -35,8 +36,7 @@ UNBOUNDED = duck.cast(nodes.Null(), "DOUBLE")
 """The ends of its interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerQuery:
+class AnswerQuery(Struct, frozen=True):
     """A SELECT over released relations: columns ``c0...``, then what it is ordered by."""
 
     columns: tuple[OpenColumn, ...]
@@ -168,8 +168,7 @@ def together(
     return 1 - (1 - confidence) / (max(1, groups) * max(1, columns))
 
 
-@dataclass(slots=True)
-class _More:
+class _More(Struct):
     """Values behind the first ones."""
 
     first: int

@@ -1,11 +1,12 @@
 """A SELECT that groups protected rows: what is released of them, and what is made of that."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import sqrt
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.model import Aggregate, Measure, Noise
@@ -129,8 +130,7 @@ def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
     return replace(first, accuracy=accuracy)
 
 
-@dataclass(frozen=True, slots=True)
-class _Branch:
+class _Branch(Struct, frozen=True):
     """One grouping set."""
 
     query: nodes.Select
@@ -139,8 +139,7 @@ class _Branch:
     scope: ReleasedScope
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """What the grouping sets of one SELECT share."""
 
     rows: JoinedRows
@@ -359,7 +358,7 @@ def _noise(
     if summed is not None and summed.laws:
         laws = tuple(_noise(allocation, indexes, rows, law) for law in summed.laws)
         is_mean = isinstance(summed, Summed) and bool(summed.also)  # weighed otherwise in each kind of row
-        alone = replace(summed, laws=())  # type: ignore[arg-type]  # of either kind
+        alone = replace(summed, laws=())  # of either kind
         return _farthest_of(_noise(allocation, indexes, rows, alone), laws, is_joint=not is_mean)
     if isinstance(summed, Fitted):
         of = Fitted(

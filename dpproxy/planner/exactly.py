@@ -5,8 +5,8 @@ the policy that says so is made for this one statement, and only if no other pro
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Plan, PublicPlan

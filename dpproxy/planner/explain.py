@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from textwrap import wrap
 
+from msgspec import Struct
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import TokenType
 
@@ -45,8 +45,7 @@ MOST_STATEMENTS = 100
 """Statements priced at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Explain:
+class Explain(Struct, frozen=True):
     """The statement to explain, blank where EXPLAIN stood, so that positions stay.
 
     ``several`` are the statements in parentheses with semicolons between them, each blank where the others stood;

@@ -1,9 +1,10 @@
 """One pass over one statement: what was found so far, and names that are used once."""
 
 from collections.abc import Set
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -21,8 +22,7 @@ LEAST_DELTA = Fraction(1, 10**30)
 """A delta is a multiple of it."""
 
 
-@dataclass(slots=True)
-class Planning:
+class Planning(Struct):
     """Collects the parts of a plan.
 
     ``shares`` is in how many equal shares the statement's loss is split, ``selections`` in how many its delta; they are

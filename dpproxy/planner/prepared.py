@@ -8,10 +8,11 @@ plans are the same whether it was built yet or not.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeGuard
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
@@ -31,6 +32,7 @@ from dpproxy.planner.rows.truncation import bounded, truncated
 from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
 from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import NUMERIC, Column
+from dpproxy.values.structs import PartlyCompared, PartlyShown
 
 LAYOUT = 1
 """Goes up when the same policy shall give other tables."""
@@ -38,8 +40,7 @@ MOST_RENAMED = 16
 """Sets of names that the fields of one table are kept under."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
+class Mapped(Struct, frozen=True):
     """A declared column that holds its values inside their bounds already, numeric ones as whole steps."""
 
     name: str
@@ -83,9 +84,11 @@ def _value(column: Column, domain: Domain, steps: str | None) -> Typed:
     return replace(typed, sql=value, presence=whole, steps=beside)  # NULL alike, and read anyway
 
 
-@dataclass(frozen=True, slots=True)
-class TableLayout:
+class TableLayout(PartlyShown, PartlyCompared, Struct, frozen=True):
     """A prepared table: how it is built, the fields of its columns, the column of the unit, and all columns."""
+
+    HIDDEN = frozenset({"renamed"})
+    UNCOMPARED = frozenset({"renamed"})
 
     table: PreparedTable
     fields: tuple[Field, ...]
@@ -93,7 +96,7 @@ class TableLayout:
     columns: tuple[str, ...]
     referred: bool
     """At most one row of a unit for each value of every column that others refer to."""
-    renamed: dict[tuple[str, ...], tuple[Field, ...]] = field(default_factory=dict, compare=False, repr=False)
+    renamed: dict[tuple[str, ...], tuple[Field, ...]] = field(default_factory=dict)
     """The fields by the names that statements gave their columns."""
 
     def under(self, names: dict[str, str]) -> tuple[Field, ...]:

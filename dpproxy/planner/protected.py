@@ -6,10 +6,11 @@ rows as numbers. That statement is the view's alone: nothing that analysts send 
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
@@ -50,8 +51,7 @@ Plan = Callable[[exp.Expr, str, Planning, Env], Relation]
 MOST_COLUMNS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class ViewQuery:
+class ViewQuery(Struct, frozen=True):
     """What a view is made of: the statement of its rows, and its columns in that order.
 
     ``query`` takes the truncation secret as parameter 1 where ``truncated``. ``owner`` is the table that owns the unit,

@@ -1,9 +1,9 @@
 """From an accepted statement to its plan: one pass finds the parts, a second one shares the loss among them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

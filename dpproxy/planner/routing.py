@@ -7,9 +7,9 @@ a view counts whose query shows the columns in question as they are, of all rows
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Notice, Plan, PublicPlan

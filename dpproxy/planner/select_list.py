@@ -1,14 +1,12 @@
 """The SELECT list as it is written: its entries, and PostgreSQL's names of their columns."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.aggregates.operands import name_of
 
 
-@dataclass(frozen=True, slots=True)
-class SelectItem:
+class SelectItem(Struct, frozen=True):
     """One entry of the SELECT list: its expression without the alias, and the column's name."""
 
     node: exp.Expr

@@ -8,12 +8,13 @@ value they can have; it is used only where, with the constants of the statement 
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -40,8 +41,7 @@ _WRITTEN = (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TEXT)
 """Types that a text is cast to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """A text cut at its constants: what is between them with the class of each, and the constants as written."""
 
     shape: str
@@ -113,8 +113,7 @@ def _class_of_text(text: str) -> Class:
     return DAY if found[1] == text else MOMENT
 
 
-@dataclass(frozen=True, slots=True)
-class ExactShape:
+class ExactShape(Struct, frozen=True):
     """The exact stage of a part, with holes for the open numbers, and its normal form with these.
 
     None where they stand somewhere else than in its conditions, or could decide the order of its items: it is made anew
@@ -157,8 +156,7 @@ def _has_hole(found: Term) -> bool:
     return is_one or any(_has_hole(part) for part in found if isinstance(part, tuple))
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """The plan of a shape, the exact stages of its parts, and the texts that it holds for where it is not all."""
 
     plan: Plan

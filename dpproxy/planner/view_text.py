@@ -6,9 +6,9 @@ from what the planner makes of it is written anew, and functions are taken by th
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 import sqlglot
+from msgspec import Struct
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -43,8 +43,7 @@ UNITS = {"to_years": "YEAR", "to_months": "MONTH", "to_weeks": "WEEK", "to_days"
 _LISTS = (exp.Group, exp.Ordered, exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedView:
+class AcceptedView(Struct, frozen=True):
     """A view's query, accepted, without places; ``reads`` are its tables and views, in order.
 
     ``bare`` are the names without a table, in lower case. ``starred`` where a star stands in the outermost list, and

@@ -6,8 +6,8 @@ need no grant to the caller, and names of the statement around it are not seen.
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
@@ -24,8 +24,7 @@ DEEPEST_VIEW = 8
 """Views inside each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Readable(View):
+class Readable(View, frozen=True):
     """A view whose text was read and accepted."""
 
     text: AcceptedView | None = None

@@ -1,7 +1,8 @@
 """Applies a statement to a policy, with all checks; pure functions."""
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.policy.apply_budget import change_budget, change_grant
 from dpproxy.policy.apply_column import change_column

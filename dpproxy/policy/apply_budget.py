@@ -5,10 +5,11 @@ was spent is in the ledger. A role may have several budgets for a table, one by 
 removes all of them.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.policy import amounts
 from dpproxy.policy.guidance import BUDGET

@@ -1,10 +1,11 @@
 """Declarations of columns. HIDDEN removes domain and class; a new domain keeps the class, a new class the domain."""
 
-from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from functools import partial
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.policy.apply_quantiles import quantiles
 from dpproxy.policy.apply_reference import column_reference, discovered_domain, taxonomic

@@ -4,8 +4,9 @@ A table's privacy key says whose its rows are; a foreign key besides says which 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.policy.apply_table import check_same_type, check_tells_apart
 from dpproxy.policy.dump import alter_table, target_of

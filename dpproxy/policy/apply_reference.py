@@ -4,8 +4,9 @@ The table has to be public when it is referred to. Where it later is not, ``usab
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.policy.apply_foreign_key import check_one_unit
 from dpproxy.policy.dump import alter_table
@@ -66,7 +67,7 @@ def taxonomic(policy: Policy, change: SetTaxonomy, column: Column | None, schema
     target, code = Name(found.table, change.taxonomy.position), Name(found.code, change.taxonomy.position)
     _public(policy, target, schema)
     _identical(change.column, column, table_column(target, code, schema))
-    return Taxonomic(found.table, found.code, found.name)
+    return Taxonomic(found.table, found.code, taxonomy=found.name)
 
 
 def change_taxonomy(policy: Policy, change: TaxonomyChange, schema: Schema | None) -> Policy:
@@ -89,7 +90,7 @@ def change_taxonomy(policy: Policy, change: TaxonomyChange, schema: Schema | Non
 
 
 def _following(table: TablePolicy, taxonomy: Taxonomy) -> TablePolicy:
-    domain = Taxonomic(taxonomy.table, taxonomy.code, taxonomy.name)
+    domain = Taxonomic(taxonomy.table, taxonomy.code, taxonomy=taxonomy.name)
     columns = {
         name: replace(column, domain=domain)
         if isinstance(column.domain, Taxonomic) and column.domain.taxonomy == taxonomy.name

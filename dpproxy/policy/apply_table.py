@@ -5,9 +5,10 @@ blocks, foreign keys and the ceiling go with PUBLIC and HIDDEN, and so do grants
 of a ceiling stays in the ledger.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.policy import amounts
 from dpproxy.policy.apply_quantiles import quantiles

@@ -4,8 +4,9 @@ CREATE PROTECTED VIEW replaces the definition of an existing view, so that polic
 the same definition, its build stays.
 """
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.policy.model import CUBE_METHOD, Policy, ProtectedView
 from dpproxy.policy.statements import CreateView, DropView, Option, ViewDeclaration

@@ -3,43 +3,45 @@
 A cube is a protected view whose rows are cells, made by the method ``dp_cube``; its query is this text.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from dpproxy.policy.constants import number
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import TokenKind
 from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused
+from dpproxy.values.structs import PartlyCompared
 
 
-@dataclass(frozen=True, slots=True)
-class Dimension:
+class Dimension(PartlyCompared, Struct, frozen=True):
     """An expression over the table's columns; ``width`` where so many whole numbers are one cell."""
+
+    UNCOMPARED = frozenset({"position"})
 
     name: str
     expression: str
     width: int | None = None
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
     def __str__(self) -> str:
         width = "" if self.width is None else f" WIDTH {self.width}"
         return f"{self.expression}{width}" + _named(self.name, self.expression)
 
 
-@dataclass(frozen=True, slots=True)
-class CubeMeasure:
+class CubeMeasure(PartlyCompared, Struct, frozen=True):
     """A sum or a count."""
+
+    UNCOMPARED = frozenset({"position"})
 
     name: str
     expression: str
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
     def __str__(self) -> str:
         return self.expression + _named(self.name, _default(self.expression))
 
 
-@dataclass(frozen=True, slots=True)
-class Cube:
+class Cube(Struct, frozen=True):
     """A declared cube; ``str`` is what stands behind ON."""
 
     table: Name

@@ -6,10 +6,11 @@ before stays known in any case.
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
 
 from dpproxy.policy.dump import Subject, decimal, named_statements, option_text
 from dpproxy.policy.interval import CalendarInterval
@@ -42,8 +43,7 @@ Meaning = tuple[Effect, str]
 _WEAKER, _STRONGER, _SAME = Effect.WEAKER, Effect.STRONGER, Effect.SAME
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One declaration that differs: the statements that made it, None where there was or will be none.
 
     ``declared`` is its subject, as ``dump.named_statements`` returns it.

@@ -5,8 +5,9 @@ statement is one: no row becomes a unit unless the table is about people, or som
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
+
+from msgspec import Struct
 
 from dpproxy.policy import guidance
 from dpproxy.policy.apply import apply
@@ -34,8 +35,7 @@ _HEAD = """\
 -- A bound that is too wide makes answers less accurate; a value outside of it is moved to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """Statements with their reasons, as the text of a policy file, and what becomes of each table under it."""
 
     text: str

@@ -1,9 +1,11 @@
 """Policy files: statements ended by semicolons, applied together or not at all; an error names its place."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.apply_reference import check_public
@@ -45,8 +47,7 @@ class PolicyFileError(StartupError):
         return f"{self.place.text}\n{indent}^"
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFile:
+class PolicyFile(Struct, frozen=True):
     """One file and its text."""
 
     path: Path

@@ -1,9 +1,10 @@
 """How often a budget refills: days, weeks or calendar months, counted in UTC from fixed anchors."""
 
 import re
-from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum
+
+from msgspec import Struct
 
 from dpproxy.values.errors import InvalidParameter
 
@@ -23,8 +24,7 @@ class Step(Enum):
     MONTH = "month"
 
 
-@dataclass(frozen=True, slots=True)
-class CalendarInterval:
+class CalendarInterval(Struct, frozen=True):
     """So many days, weeks or calendar months; days are numbered from 1 January 1970.
 
     >>> str(CalendarInterval(1, Step.MONTH)), str(CalendarInterval(2, Step.WEEK))

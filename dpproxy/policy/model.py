@@ -3,10 +3,11 @@
 Everything here is public by decision of the owner; nothing is read from rows. What is not declared is hidden.
 """
 
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from dpproxy.policy.interval import CalendarInterval
 from dpproxy.values.pgtypes import ForeignKey
@@ -22,8 +23,7 @@ class Outside(Enum):
     NULL = "NULL"
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
+class Between(Struct, frozen=True):
     """DOMAIN BETWEEN low AND high; for numbers, dates and timestamps; ``low <= high``."""
 
     low: Scalar
@@ -33,39 +33,34 @@ class Between:
     """NULL becomes the middle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
+class Members(Struct, frozen=True):
     """DOMAIN IN (...): exactly these values, in declared order; None where NULL is listed."""
 
     values: tuple[Scalar | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class References:
+class References(Struct, frozen=True):
     """DOMAIN REFERENCES t (c): the values of a column of a public table; NULL is one only where it is declared so."""
 
     table: str
     column: str
-    or_null: bool = field(default=False, kw_only=True)
+    or_null: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Taxonomic(References):
+class Taxonomic(References, frozen=True, kw_only=True):
     """DOMAIN TAXONOMY t: the concepts of a taxonomy, which are the codes of its public table."""
 
     taxonomy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Discovered:
+class Discovered(Struct, frozen=True):
     """DOMAIN DISCOVERED: any value of the type; it bounds nothing, and keys need a threshold and a delta."""
 
 
 Domain = Between | Members | References | Discovered
 
 
-@dataclass(frozen=True, slots=True)
-class Composite:
+class Composite(Struct, frozen=True):
     """DOMAIN (a, b) REFERENCES t (c, d): together, the columns have the values of a row of a public table.
 
     ``columns`` and ``referenced`` are of one length, at least 2, in corresponding order. Each of ``columns`` may have a
@@ -77,8 +72,7 @@ class Composite:
     referenced: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Taxonomy:
+class Taxonomy(Struct, frozen=True):
     """A hierarchy of concepts: the public table has a row for each concept and parent, and no parent for the root."""
 
     name: str
@@ -96,8 +90,7 @@ VIEW, CUBE = "protected view", "privacy cube"
 CUBE_METHOD = "dp_cube"
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectedView:
+class ProtectedView(Struct, frozen=True):
     """A table to be made of a query by a method of anonymisation; ``options`` are sorted by name."""
 
     name: str
@@ -140,8 +133,7 @@ class Counted(Enum):
     VALUES = "VALUES"
 
 
-@dataclass(frozen=True, slots=True)
-class LimitQuantiles:
+class LimitQuantiles(Struct, frozen=True):
     """What share of people a limit would leave whole, in percent and ascending, as SUGGEST released it.
 
     Of ROWS and GROUPS: who has at most so many. Of VALUES: of whom a row drawn at random lies below the mark.
@@ -162,8 +154,7 @@ class LimitQuantiles:
         return max(self.upto(high) - min(below, default=Fraction(100)), Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnPolicy:
+class ColumnPolicy(Struct, frozen=True):
     """One declared column; ``domain`` is None where only a class, or HIDDEN, was declared."""
 
     domain: Domain | None = None
@@ -172,8 +163,7 @@ class ColumnPolicy:
     """Of groups or of values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """The privacy unit of a table: ``key`` is None for PRIVACY KEY ROW."""
 
     key: str | None
@@ -197,8 +187,7 @@ class Composition(Enum):
     """The sum of rho, as (epsilon, delta)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
+class Ceiling(Struct, frozen=True):
     """The limit on the privacy loss of all statements together for one unit of a table."""
 
     epsilon: Fraction
@@ -219,8 +208,7 @@ class Exposure(Enum):
     PROTECTED = "PROTECTED"
 
 
-@dataclass(frozen=True, slots=True)
-class TablePolicy:
+class TablePolicy(Struct, frozen=True):
     """What is declared of one table; PROTECTED has a unit, the others have none."""
 
     name: str
@@ -239,8 +227,7 @@ class TablePolicy:
     """The column that divides the units: each is in the block of its one row, or in none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A named budget; limits in nats, None where not declared."""
 
     name: str
@@ -261,8 +248,7 @@ class Budget:
         return self.delta / 100
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """SELECT on one table for one role, paid for by one budget; there may be one for each of several budgets.
 
     ``budget`` is never None for a protected table, and not read for a public one.
@@ -273,16 +259,14 @@ class Grant:
     budget: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExactGrant:
+class ExactGrant(Struct, frozen=True):
     """EXACT SELECT on one table for one role: answers without noise, each recorded before it is sent."""
 
     table: str
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """The whole policy at one version of its state."""
 
     version: int = 0

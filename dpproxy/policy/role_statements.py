@@ -1,6 +1,6 @@
 """ALTER ROLE ... SET: what a role's sessions start with."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import TokenKind
@@ -9,8 +9,7 @@ from dpproxy.sql.quoting import identifier
 SELF = frozenset({"current_user", "current_role", "session_user"})
 
 
-@dataclass(frozen=True, slots=True)
-class RoleChange:
+class RoleChange(Struct, frozen=True):
     """ALTER ROLE role [IN DATABASE database] SET setting = value, or RESET.
 
     ``role`` is None for ALL; ``own`` is True for CURRENT_USER and the like. ``setting`` is None for RESET ALL,

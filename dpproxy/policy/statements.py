@@ -1,13 +1,15 @@
 """Privacy statements as values, with positions in the text; not yet checked against a schema."""
 
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 
+from msgspec import Struct
+
 from dpproxy.policy.interval import CalendarInterval
 from dpproxy.policy.model import VIEW, ColumnClass, Composition, Counted, Exposure, OptionValue, Outside
 from dpproxy.sql.cursor import Name
+from dpproxy.values.structs import PartlyCompared, PartlyShown
 
 
 class LiteralKind(Enum):
@@ -22,26 +24,28 @@ class LiteralKind(Enum):
     TIMESTAMPTZ = "a timestamp with time zone"
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(PartlyShown, PartlyCompared, Struct, frozen=True):
     """A constant; numbers are int where whole, else Fraction; timestamps with time zone are in UTC."""
 
+    HIDDEN = frozenset({"value"})
+    UNCOMPARED = frozenset({"position"})
+
     kind: LiteralKind
-    value: int | Fraction | str | bool | date | datetime | None = field(repr=False)
-    position: int | None = field(default=None, compare=False)
+    value: int | Fraction | str | bool | date | datetime | None
+    position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(PartlyCompared, Struct, frozen=True):
     """A number of a clause; ``clause`` names it in messages."""
+
+    UNCOMPARED = frozenset({"position"})
 
     clause: str
     value: int | Fraction
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SetKey:
+class SetKey(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY KEY; ``key`` is None for KEY ROW."""
 
     table: Name
@@ -51,16 +55,14 @@ class SetKey:
     max_groups: Amount | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SetExposure:
+class SetExposure(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY PUBLIC | HIDDEN."""
 
     table: Name
     exposure: Exposure
 
 
-@dataclass(frozen=True, slots=True)
-class SetCeiling:
+class SetCeiling(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY CEILING; what is None stays as it was declared."""
 
     table: Name
@@ -69,24 +71,21 @@ class SetCeiling:
     accountant: Composition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SetBlocks:
+class SetBlocks(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY BLOCKS BY; ``column`` is None for HIDDEN, which takes it back."""
 
     table: Name
     column: Name | None
 
 
-@dataclass(frozen=True, slots=True)
-class SetExpectedRows:
+class SetExpectedRows(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY EXPECTED ROWS."""
 
     table: Name
     rows: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class SetQuantiles:
+class SetQuantiles(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY QUANTILES OF ROWS: shares in percent, each with its number of rows."""
 
     table: Name
@@ -94,8 +93,7 @@ class SetQuantiles:
     within: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class SetColumnQuantiles:
+class SetColumnQuantiles(Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY QUANTILES OF GROUPS or OF VALUES."""
 
     table: Name
@@ -105,8 +103,7 @@ class SetColumnQuantiles:
     within: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class SetComposite:
+class SetComposite(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES target (...)."""
 
     table: Name
@@ -115,16 +112,14 @@ class SetComposite:
     referenced: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetCompositeHidden:
+class SetCompositeHidden(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY DOMAIN (...) HIDDEN."""
 
     table: Name
     columns: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetForeignKey:
+class SetForeignKey(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY FOREIGN KEY (...) REFERENCES target (...)."""
 
     table: Name
@@ -133,16 +128,14 @@ class SetForeignKey:
     referenced: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetForeignKeyHidden:
+class SetForeignKeyHidden(Struct, frozen=True):
     """ALTER TABLE ... SET PRIVACY FOREIGN KEY (...) HIDDEN."""
 
     table: Name
     columns: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetBetween:
+class SetBetween(Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY DOMAIN BETWEEN."""
 
     table: Name
@@ -153,18 +146,18 @@ class SetBetween:
     not_null: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SetMembers:
+class SetMembers(PartlyCompared, Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY DOMAIN IN."""
+
+    UNCOMPARED = frozenset({"position"})
 
     table: Name
     column: Name
     values: tuple[Literal, ...]
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SetReferences:
+class SetReferences(Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY DOMAIN REFERENCES; ``target`` is (table, column)."""
 
     table: Name
@@ -173,8 +166,7 @@ class SetReferences:
     or_null: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SetTaxonomy:
+class SetTaxonomy(Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY DOMAIN TAXONOMY."""
 
     table: Name
@@ -182,24 +174,21 @@ class SetTaxonomy:
     taxonomy: Name
 
 
-@dataclass(frozen=True, slots=True)
-class SetDiscovered:
+class SetDiscovered(Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY DOMAIN DISCOVERED."""
 
     table: Name
     column: Name
 
 
-@dataclass(frozen=True, slots=True)
-class SetColumnHidden:
+class SetColumnHidden(Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY HIDDEN."""
 
     table: Name
     column: Name
 
 
-@dataclass(frozen=True, slots=True)
-class SetColumnClass:
+class SetColumnClass(Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY CLASS."""
 
     table: Name
@@ -207,8 +196,7 @@ class SetColumnClass:
     column_class: ColumnClass
 
 
-@dataclass(frozen=True, slots=True)
-class CreateBudget:
+class CreateBudget(Struct, frozen=True):
     """CREATE PRIVACY BUDGET; a name that exists gets the new limits, what was spent stays spent."""
 
     name: Name
@@ -222,15 +210,13 @@ class CreateBudget:
     shares: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DropBudget:
+class DropBudget(Struct, frozen=True):
     """DROP PRIVACY BUDGET."""
 
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
-class GrantSelect:
+class GrantSelect(Struct, frozen=True):
     """GRANT SELECT ON ... TO ... [WITH PRIVACY BUDGET ...]."""
 
     tables: tuple[Name, ...]
@@ -238,39 +224,36 @@ class GrantSelect:
     budget: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RevokeSelect:
+class RevokeSelect(Struct, frozen=True):
     """REVOKE SELECT ON ... FROM ...; nothing happens where nothing was granted."""
 
     tables: tuple[Name, ...]
     roles: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GrantExact:
+class GrantExact(Struct, frozen=True):
     """GRANT EXACT SELECT ON ... TO ...."""
 
     tables: tuple[Name, ...]
     roles: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RevokeExact:
+class RevokeExact(Struct, frozen=True):
     """REVOKE EXACT SELECT ON ... FROM ...; nothing happens where nothing was granted."""
 
     tables: tuple[Name, ...]
     roles: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AdvanceDataVersion:
+class AdvanceDataVersion(PartlyCompared, Struct, frozen=True):
     """ADVANCE PRIVACY DATA VERSION: new data was loaded, stored answers no longer answer for it."""
 
-    position: int | None = field(default=None, compare=False)
+    UNCOMPARED = frozenset({"position"})
+
+    position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTaxonomy:
+class CreateTaxonomy(Struct, frozen=True):
     """CREATE PRIVACY TAXONOMY name ON table (code, parent); one that exists is replaced."""
 
     name: Name
@@ -279,65 +262,64 @@ class CreateTaxonomy:
     parent: Name
 
 
-@dataclass(frozen=True, slots=True)
-class DropTaxonomy:
+class DropTaxonomy(Struct, frozen=True):
     """DROP PRIVACY TAXONOMY."""
 
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(PartlyCompared, Struct, frozen=True):
     """One of WITH (...); ``position`` is that of the value."""
+
+    UNCOMPARED = frozenset({"position"})
 
     name: Name
     value: OptionValue
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CreateView:
+class CreateView(PartlyCompared, Struct, frozen=True):
     """CREATE PROTECTED VIEW ... WITH (...) AS query, or a PRIVACY CUBE; ``offset`` is where the query starts."""
+
+    UNCOMPARED = frozenset({"offset"})
 
     name: Name
     options: tuple[Option, ...]
     query: str
-    offset: int = field(default=0, compare=False)
+    offset: int = 0
     kind: str = VIEW
 
 
-@dataclass(frozen=True, slots=True)
-class DropView:
+class DropView(Struct, frozen=True):
     """DROP PROTECTED VIEW, or PRIVACY CUBE."""
 
     name: Name
     kind: str = VIEW
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshView:
+class RefreshView(Struct, frozen=True):
     """REFRESH PROTECTED VIEW, or PRIVACY CUBE: build it again, which is charged again."""
 
     name: Name
     kind: str = VIEW
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyViews:
+class VerifyViews(Struct, frozen=True):
     """VERIFY PROTECTED VIEW v, w, or PRIVACY CUBE."""
 
     names: tuple[Name, ...]
     kind: str = VIEW
 
 
-@dataclass(frozen=True, slots=True)
-class ResetBudget:
+class ResetBudget(PartlyCompared, Struct, frozen=True):
     """RESET PRIVACY BUDGET ... [FOR USER ...] REASON '...'."""
+
+    UNCOMPARED = frozenset({"position"})
 
     budget: Name
     user: Name | None
     reason: str
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
 
 class Listing(Enum):
@@ -353,25 +335,27 @@ class Listing(Enum):
     STATUS = "STATUS"
 
 
-@dataclass(frozen=True, slots=True)
-class Show:
+class Show(PartlyCompared, Struct, frozen=True):
     """SHOW PRIVACY ...; ``table`` only with POLICY FOR, ``before`` only with AUDIT, ``limit`` also with HISTORY."""
+
+    UNCOMPARED = frozenset({"position"})
 
     listing: Listing
     table: Name | None = None
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
     limit: int | None = None
     before: int | None = None
     """Entries of the audit log from this number on are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggest:
+class Suggest(PartlyCompared, Struct, frozen=True):
     """SUGGEST PRIVACY FOR ... [WITH EPSILON ...]."""
+
+    UNCOMPARED = frozenset({"position"})
 
     table: Name
     epsilon: Amount | None = None
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
 
 TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows | SetBlocks | SetQuantiles

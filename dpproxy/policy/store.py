@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
+
+from msgspec.structs import replace
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump

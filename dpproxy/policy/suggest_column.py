@@ -1,10 +1,11 @@
 """Proposals for a column's domain, the best first; the last one is always HIDDEN."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import sqlglot
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -142,8 +143,7 @@ def between(low: Scalar, high: Scalar) -> str:
 # --- what CHECK constraints say
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnLimits:
+class ColumnLimits(Struct, frozen=True):
     """The bounds and values that constraints allow in a column, besides NULL; None where nothing is known."""
 
     low: Scalar | None = None

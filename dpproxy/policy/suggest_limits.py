@@ -1,8 +1,9 @@
 """What SUGGEST ... WITH EPSILON counts in a table, and what it proposes from the counts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from dpproxy.policy.dump import alter_table, decimal, declarations, quantiles_text
 from dpproxy.policy.model import Between, Counted, LimitQuantiles, Members, Policy, References, TablePolicy

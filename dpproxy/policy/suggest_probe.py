@@ -7,11 +7,13 @@ far out do not count, as with a quantile.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import partial
 from math import ceil, sqrt
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.policy.dump import constant
 from dpproxy.policy.model import Between, Budget, ColumnPolicy, Counted, Grant, LimitQuantiles, Policy, Scalar
@@ -49,8 +51,7 @@ _FIGURES = "dp.ci_low(count(*)), count(*), dp.noise_sd(count(*))"
 Rows = Iterable[Sequence[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """One column, and the marks between which a row of each person is counted, in ascending order."""
 
     column: str
@@ -100,8 +101,7 @@ def probe(column: Column) -> Probe | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleProbe:
+class PeopleProbe(Struct, frozen=True):
     """How many rows each person has, or different values of a column: people are counted by it."""
 
     key: str

@@ -1,7 +1,8 @@
 """Proposals for the privacy key and the ceiling of a table, the best first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.policy import guidance
 from dpproxy.policy.dump import alter_table, target_of
@@ -29,8 +30,7 @@ _HELD = (
 _ANYWHERE = frozenset({"id", "key", "uuid", "guid"})
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A statement that may be sent as it is, and why; ``unbounded`` is the column whose bounds nothing declares.
 
     One that begins with ``COMMENT`` is a comment: only somebody who knows what the rows are should send it.

@@ -1,7 +1,8 @@
 """A stored policy compared with the present schema: declarations that no longer fit are left out."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump, foreign_key_text, references

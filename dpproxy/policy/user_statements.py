@@ -1,12 +1,13 @@
 """CREATE USER and its like: who may log in, and with which roles. They are the same for all data sources."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from dpproxy.policy.forms import form_hint
 from dpproxy.policy.role_statements import SELF
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import TokenKind
 from dpproxy.values.errors import SyntaxRefused
+from dpproxy.values.structs import PartlyShown
 
 _PRIVILEGES = frozenset({
     "all", "connect", "create", "delete", "exact", "execute", "insert", "references", "select", "temporary", "trigger",
@@ -15,32 +16,32 @@ _PRIVILEGES = frozenset({
 """What GRANT and REVOKE may be followed by that is no role."""
 
 
-@dataclass(frozen=True, slots=True)
-class CreateUser:
+class CreateUser(PartlyShown, Struct, frozen=True):
     """CREATE USER name [IN ROLE role, ...] [PASSWORD 'password']."""
+
+    HIDDEN = frozenset({"password"})
 
     name: Name
     roles: tuple[Name, ...]
-    password: str = field(repr=False)
+    password: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetPassword:
+class SetPassword(PartlyShown, Struct, frozen=True):
     """ALTER USER name PASSWORD 'password'; ``name`` is None for CURRENT_USER and the like."""
 
+    HIDDEN = frozenset({"password"})
+
     name: Name | None
-    password: str = field(repr=False)
+    password: str
 
 
-@dataclass(frozen=True, slots=True)
-class DropUser:
+class DropUser(Struct, frozen=True):
     """DROP USER name."""
 
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRoles:
+class MoveRoles(Struct, frozen=True):
     """GRANT role, ... TO user, ... or REVOKE role, ... FROM user, ..."""
 
     roles: tuple[Name, ...]
@@ -48,8 +49,7 @@ class MoveRoles:
     grants: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ShowUsers:
+class ShowUsers(Struct, frozen=True):
     """SHOW PRIVACY USERS."""
 
 

@@ -8,8 +8,9 @@ import json
 import socket
 from collections import deque
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 Message = dict[str, Any]
 VARIABLE: Final = "_DPPROXY_PLACE"
@@ -82,8 +83,7 @@ def _close(client: socket.socket | None) -> None:
         client.close()
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Struct):
     """A process among ``count`` that serve; alone it is the first of one, and tells nobody anything."""
 
     number: int = 0

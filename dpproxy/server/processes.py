@@ -10,8 +10,9 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from dpproxy.server.listener import BACKLOG, listen, signals
 from dpproxy.server.options import Options
@@ -23,8 +24,7 @@ AGAIN: Final = 1.0
 LONGEST: Final = 30.0
 
 
-@dataclass(slots=True, eq=False)
-class _Part:
+class _Part(Struct, eq=False):
     """One process that serves, while it runs."""
 
     process: asyncio.subprocess.Process
@@ -35,8 +35,7 @@ class _Part:
     clients: int = 0
 
 
-@dataclass(slots=True)
-class Processes:
+class Processes(Struct):
     """Serves by ``count`` processes that ``command`` starts, until a signal stops it."""
 
     options: Options

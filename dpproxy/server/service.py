@@ -9,8 +9,9 @@ import ssl
 import time
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.server.options import Options
@@ -97,8 +98,7 @@ class Peer(Protocol):
         """Close its socket."""
 
 
-@dataclass(slots=True)
-class Service:
+class Service(Struct):
     """What all clients of a server share."""
 
     options: Options

@@ -7,8 +7,9 @@ the statement is prepared once with one value, for its types, and again with as 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.sql.cursor import Cursor
 from dpproxy.sql.lexer import TokenKind
@@ -19,8 +20,7 @@ MOST_VALUES: Final = 1000
 """The most values of one list."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListParameters:
+class ListParameters(Struct, frozen=True):
     """A statement's list parameters; ``places`` has the start and end of each and the parameter's number."""
 
     text: str

@@ -1,7 +1,8 @@
 """The statements of a message, each with the settings that its hint gives it."""
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dpproxy.config.settings import DEFAULTS, find, normalise
 from dpproxy.sql.cursor import Cursor
@@ -22,8 +23,7 @@ _HINT = "/*+ dp(epsilon=0.2, confidence=0.9) */"
 _BEGINS = frozenset({"select", "with", "values", "table"})
 
 
-@dataclass(frozen=True, slots=True)
-class StatementText:
+class StatementText(Struct, frozen=True):
     """The text of one statement.
 
     ``offset`` counts characters from the start of the message. ``hint`` holds the settings that

@@ -1,10 +1,11 @@
 """Statements and portals of one session: the simple and the extended query protocol."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from typing import Any, Final, NoReturn, assert_never
+
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Scrollable, Settings
 from dpproxy.algebra.request import Prepared, Request, complete

@@ -1,9 +1,10 @@
 """The rows of an answer as messages, portion by portion, so that other sessions are served between two of them."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeGuard, cast
+
+from msgspec import Struct, field
 
 from dpproxy.algebra.plan import Answer, Stream
 from dpproxy.session.state import CopyOut
@@ -22,8 +23,7 @@ MANY_AT_ONCE: Final = 20_000
 Row = tuple[object, ...]
 
 
-@dataclass(slots=True)
-class LimitedStream:
+class LimitedStream(Struct):
     """A ``plan.Stream`` of the next ``limit`` rows of another stream, which stays open."""
 
     stream: Stream
@@ -107,8 +107,7 @@ def _is_columnar(rows: Sequence[Row]) -> TypeGuard[Columnar]:
     return not isinstance(rows, list | tuple) and isinstance(rows, Columnar)  # checking a Protocol is slow
 
 
-@dataclass(slots=True)
-class _Counted:
+class _Counted(Struct):
     """The portions of an answer's stream, with a count of the rows read."""
 
     answer: Answer

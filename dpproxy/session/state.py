@@ -1,8 +1,10 @@
 """The state of a session between statements, and the kinds of statements that it answers by itself."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn, Protocol, runtime_checkable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Settings, Stream
 from dpproxy.algebra.request import Prepared
@@ -13,6 +15,7 @@ from dpproxy.session.messages import StatementText
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.pgtypes import Column, SqlType
+from dpproxy.values.structs import PartlyShown
 from dpproxy.wire.copying import CopyLayout
 
 MOST_STATEMENTS: Final = 1000
@@ -39,8 +42,7 @@ class Sized(Protocol):
         """Their bytes in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A session command; ``run`` is quick and changes nothing but the session."""
 
     run: Callable[["SessionState"], Answer]
@@ -51,31 +53,30 @@ class Command:
     """Whether ``run`` is slow, or checks the policy, and so is called off the event loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineShow:
+class EngineShow(Struct, frozen=True):
     """SHOW of a setting whose value the engine computes."""
 
     name: str
     columns: tuple[Column, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WrapperStatement:
+class WrapperStatement(PartlyShown, Struct, frozen=True):
     """A statement that runs another one and does something with its answer: DECLARE, COPY, EXECUTE."""
+
+    HIDDEN = frozenset({"values"})
 
     inner: "PreparedStatement"
     finish: Callable[["SessionState", Answer], Answer]
     check: Callable[["SessionState"], None] = lambda _: None
     """Called before the inner statement runs; raises where it may not run now."""
-    values: tuple[object, ...] | None = field(default=None, repr=False)
+    values: tuple[object, ...] | None = None
     """The parameters of the inner statement; None where they are those of the outer one."""
     columns: tuple[Column, ...] | None = None
     scrolls: bool = False
     """Whether it needs all rows in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class OuterStatement:
+class OuterStatement(Struct, frozen=True):
     """A statement around another one, which is not read yet; ``types`` are the parameter OIDs that it declares."""
 
     inner: StatementText
@@ -83,23 +84,20 @@ class OuterStatement:
     types: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DeferredStatement:
+class DeferredStatement(Struct, frozen=True):
     """A statement whose meaning depends on the session's state: FETCH, EXECUTE."""
 
     read: Callable[["SessionState"], Command | WrapperStatement]
 
 
-@dataclass(frozen=True, slots=True)
-class CopyOut(Answer):
+class CopyOut(Answer, frozen=True):
     """An answer that is sent as COPY data: the rows of ``answer`` in a layout."""
 
     layout: CopyLayout = field(default_factory=CopyLayout)
     answer: Answer = field(default_factory=lambda: Answer(""))
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedStatement:
+class PreparedStatement(Struct, frozen=True):
     """A prepared statement; ``source`` and ``action`` are None for the empty one."""
 
     source: StatementText | None
@@ -143,14 +141,20 @@ class PreparedStatement:
         return {**transaction.settings, **hint, **present} if hint or present else transaction.settings
 
 
-@dataclass(slots=True)
-class Portal:
+class Portal(PartlyShown, Struct):
     """A statement with its parameters; its answer is computed once and sent in parts."""
 
+    HIDDEN = frozenset(
+        {
+            "values",
+            "answer",
+        }
+    )
+
     statement: PreparedStatement
-    values: tuple[object, ...] = field(repr=False)
+    values: tuple[object, ...]
     formats: tuple[int, ...]
-    answer: Answer | None = field(default=None, repr=False)
+    answer: Answer | None = None
     position: int = 0
     """The number of rows sent so far; for a cursor, the row it is on."""
     size: int = 0
@@ -179,8 +183,7 @@ class Portal:
         return part
 
 
-@dataclass(slots=True)
-class SessionState:
+class SessionState(Struct):
     """The state of one session between its messages."""
 
     transaction: Transaction

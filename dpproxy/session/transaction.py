@@ -1,9 +1,11 @@
 """Transaction status and the settings that change with it. A rollback refunds nothing."""
 
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Settings
 from dpproxy.config.settings import (
@@ -16,6 +18,7 @@ from dpproxy.config.settings import (
     normalise,
 )
 from dpproxy.values.errors import FixedSetting, InvalidParameter, NoTransaction, TooComplex, UnknownSavepoint
+from dpproxy.values.structs import PartlyCompared
 
 OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
 
@@ -34,22 +37,28 @@ class Status(Enum):
     FAILED = b"E"
 
 
-@dataclass(slots=True)
-class Transaction:
+class Transaction(PartlyCompared, Struct):
     """The settings of a session and the state of its transaction.
 
     ``settings`` are in effect; ``after_commit`` are those that a commit leaves (without SET LOCAL), ``after_rollback``
     those that a rollback returns to, and ``initial`` those that RESET returns to.
     """
 
+    UNCOMPARED = frozenset(
+        {
+            "start_time",
+            "arrival",
+        }
+    )
+
     initial: Settings
     settings: Settings = field(default_factory=dict)
     after_commit: Settings = field(default_factory=dict)
     after_rollback: Settings = field(default_factory=dict)
     status: Status = Status.IDLE
-    start_time: datetime | None = field(default=None, compare=False)
+    start_time: datetime | None = None
     """When the transaction began; None before its first statement."""
-    arrival: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+    arrival: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When the current message arrived."""
     several: bool = False
     """True inside a message of several statements, which is a transaction of its own."""

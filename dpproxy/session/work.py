@@ -1,8 +1,9 @@
 """The session's interface to engines, and to the server that makes its slow calls."""
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
+
+from msgspec import Struct
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
 from dpproxy.algebra.request import Prepared, Request
@@ -61,8 +62,7 @@ class Engines(Protocol):
         """A session begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class LongCall:
+class LongCall(Struct, frozen=True):
     """A call that may take long. The outcome of a charged one leaves on the grid of its ``deadline`` (seconds)."""
 
     call: Callable[[], object]

@@ -1,14 +1,16 @@
 """A cursor over the tokens of one statement, from which parsers read and which makes their refusals."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 from typing import NoReturn, TypeVar
 
+from msgspec import Struct
+
 from dpproxy.sql.lexer import Token, TokenKind, tokens
 from dpproxy.sql.quoting import RESERVED
 from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
+from dpproxy.values.structs import PartlyCompared
 
 T = TypeVar("T")
 
@@ -16,12 +18,13 @@ _UNQUOTED = (TokenKind.WORD, TokenKind.SYMBOL)
 _NAMES = (TokenKind.WORD, TokenKind.NAME)
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(PartlyCompared, Struct, frozen=True):
     """An identifier and its position in the statement."""
 
+    UNCOMPARED = frozenset({"position"})
+
     text: str
-    position: int | None = field(default=None, compare=False)
+    position: int | None = None
 
 
 class Cursor:

@@ -6,9 +6,10 @@ for each character, but for five of two. The time is linear in the length of the
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from dpproxy.values.errors import SyntaxRefused
 
@@ -157,8 +158,7 @@ _CONSTANT = frozenset((_KINDS.index(TokenKind.TEXT), _KINDS.index(TokenKind.NUMB
 # --- statements
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One statement of a text of several, and where it begins there."""
 
     text: str

@@ -3,9 +3,11 @@
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Caller, Settings
 from dpproxy.config.settings import DEFAULTS, SETTINGS, find, normalise
@@ -21,8 +23,7 @@ EVERYBODY: Final = ""
 """The role of ALTER ROLE ALL."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoleDefaults:
+class RoleDefaults(Struct, frozen=True):
     """The settings of one role, in one database or, for an empty name, in all; in the order of their ALTER ROLE.
 
     ``is_user`` is True where the name is a user's, False where it is a role's.

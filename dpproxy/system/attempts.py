@@ -2,8 +2,9 @@
 
 import ipaddress
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 MOST_ADDRESSES: Final = 10_000
 """The most addresses whose failed logins are counted."""
@@ -14,8 +15,7 @@ LONGEST: Final = 5.0
 """Seconds by which a login is delayed after one failure from its address, and after many."""
 
 
-@dataclass(slots=True)
-class Attempts:
+class Attempts(Struct):
     """Failed logins by address: the more there were recently, the longer the next login from there takes.
 
     Correct passwords are delayed, too, so that the delay reveals nothing. Failures are counted by user as well: many

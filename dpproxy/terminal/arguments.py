@@ -3,9 +3,10 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+
+from msgspec import Struct
 
 Arguments = argparse.Namespace
 Option = tuple[tuple[str, ...], dict[str, object]]
@@ -35,8 +36,7 @@ documentation:
   {DOCUMENTATION / "README.md"}"""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One subcommand: name, summary, example, options and function."""
 
     name: str

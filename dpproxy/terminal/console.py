@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, TextIO
+
+from msgspec import Struct
 
 SOON: Final = 1.0
 """Seconds until a command that goes on says that it does."""
@@ -29,8 +30,7 @@ _is_shown = False
 """Whether the last line of the terminal says that a command goes on."""
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(Struct):
     """What a command is doing, and which part of it is done."""
 
     words: str

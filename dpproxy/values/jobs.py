@@ -4,13 +4,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 Look = Callable[[], float | None]
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Struct):
     """One job; ``look`` is asked which part is done, None where nobody knows."""
 
     kind: str

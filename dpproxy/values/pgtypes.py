@@ -1,10 +1,10 @@
 """The PostgreSQL types of answers: name, OID and size (pg_type), and the Python types of their values."""
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class SqlType:
+class SqlType(Struct, frozen=True):
     """A type as a client sees it; ``modifier`` is pg_attribute.atttypmod, -1 for none."""
 
     name: str
@@ -153,8 +153,7 @@ PLAIN = frozenset({BYTEA.oid, JSON.oid, TIME.oid, TIMESTAMPTZ.oid, INTERVAL.oid,
 """Types of columns that are only shown and compared, in public data, and never computed with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of an answer, of a table, or of a released relation."""
 
     name: str
@@ -162,8 +161,7 @@ class Column:
     not_null: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UniqueKey:
+class UniqueKey(Struct, frozen=True):
     """PRIMARY KEY or UNIQUE; ``columns`` as declared."""
 
     table: str
@@ -171,8 +169,7 @@ class UniqueKey:
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignKey:
+class ForeignKey(Struct, frozen=True):
     """FOREIGN KEY (columns) REFERENCES target (referenced), in corresponding order."""
 
     table: str
@@ -181,8 +178,7 @@ class ForeignKey:
     referenced: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckConstraint:
+class CheckConstraint(Struct, frozen=True):
     """CHECK; ``expression`` in the engine's SQL. A row for which it is NULL passes."""
 
     table: str
@@ -192,8 +188,7 @@ class CheckConstraint:
 Constraint = UniqueKey | ForeignKey | CheckConstraint
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A view of the data source: a name for a query, which is planned and never run as a view.
 
     ``sql`` is CREATE VIEW in the engine's SQL, ``columns`` are the names of its columns there. What the query ``reads``
@@ -206,8 +201,7 @@ class View:
     flaw: str | None = "its text has not been read"
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """Tables of one data source, by name; public facts (DDL), never content."""
 
     tables: dict[str, tuple[Column, ...]]

@@ -7,9 +7,10 @@ charged is not refused.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from time import monotonic
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.values.errors import Cancelled, Refusal, TooComplex
 
@@ -24,8 +25,7 @@ HINT: Final = (
 )
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     ends: float
     is_cancelled: Callable[[], bool]
     most: int

@@ -5,7 +5,6 @@ places of rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -14,11 +13,13 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from msgspec import Struct
 
 from dpproxy.anonymize.model import Categories, ConceptGraph, Domain, LatticeDomain
 from dpproxy.policy.model import ColumnClass, Scalar
 from dpproxy.sql.quoting import quoted
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.values.structs import PartlyShown
 
 MOST_STEPS = 2**30
 """The most steps of a lattice: a finer one is made coarser."""
@@ -26,8 +27,7 @@ MOST_STEPS = 2**30
 Places = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class NumberColumn:
+class NumberColumn(Struct, frozen=True):
     """Numbers: place i stands for ``(low + i * step) * unit``, the last place for ``high * unit``."""
 
     low: int
@@ -46,15 +46,13 @@ class NumberColumn:
         return -(-(self.high - self.low) // self.step)
 
 
-@dataclass(frozen=True, slots=True)
-class MomentColumn(NumberColumn):
+class MomentColumn(NumberColumn, frozen=True):
     """Dates and timestamps: numbers count days, or microseconds, from ``first``."""
 
     first: date = date(1970, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """Declared values by place; ``parents`` for concepts of a taxonomy, ``ordered`` if their order is meaningful."""
 
     values: tuple[Scalar | None, ...]
@@ -65,19 +63,20 @@ class Listed:
 PlacesOf = NumberColumn | Listed
 
 
-@dataclass(frozen=True, slots=True)
-class ViewColumn:
+class ViewColumn(PartlyShown, Struct, frozen=True):
     """A column of a view; ``sql`` is an expression for a row's number, or for its value if the domain is ``Listed``.
 
     ``type`` is the type that clients see. NULL has a place only if it is listed; otherwise rows with NULL drop out.
     """
+
+    HIDDEN = frozenset({"nullable"})
 
     name: str
     type: SqlType
     places: PlacesOf
     sql: str
     column_class: ColumnClass | None = None
-    nullable: bool = field(default=False, repr=False)
+    nullable: bool = False
     """Whether a number may be NULL: the place after the last one, for methods that take it."""
 
     @property
@@ -210,8 +209,7 @@ def stored(name: str, kind: SqlType) -> str:
     return f"CAST({column} AS {stored_type(kind)}) AS {column}"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownColumn:
+class ShownColumn(Struct, frozen=True):
     """A column of a released relation, with the bounds of its domain: all public.
 
     ``steps`` is set if the relation stays inside: then its file contains places, not values.
@@ -224,7 +222,7 @@ class ShownColumn:
     longest: int | None = None
     first: date | None = None
     last: date | None = None
-    steps: NumberColumn | None = field(default=None)
+    steps: NumberColumn | None = None
 
 
 def shown_column(column: ViewColumn, *, inside: bool) -> ShownColumn:

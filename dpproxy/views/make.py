@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -51,8 +52,7 @@ ACHIEVED = "achieved "
 """Prefix of the names of figures that depend on the data."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRelation:
+class StoredRelation(Struct, frozen=True):
     """A relation to be stored: its columns, and its rows in the form that ``columns.stored`` takes."""
 
     columns: tuple[ShownColumn, ...]

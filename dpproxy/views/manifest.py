@@ -9,14 +9,17 @@ import json
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from dpproxy.accounting.canonical import digest
 from dpproxy.values.errors import CatalogueUnavailable, StartupError
 from dpproxy.values.pgtypes import BY_OID, NUMERIC, SqlType
+from dpproxy.values.structs import PartlyShown
 from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
 from dpproxy.views.files import FOLDER
 
@@ -57,8 +60,7 @@ _ADD = f"INSERT INTO build ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_N
 _DONE = "UPDATE build SET rows = ?, relations = ? WHERE view = ? AND epoch = ?"
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(PartlyShown, Struct, frozen=True):
     """One build of a view.
 
     Attributes:
@@ -72,6 +74,8 @@ class Built:
         figures: exact figures of information loss and risk (see ``make.figures``): never for analysts.
         relations: the number of rows and the columns of each relation, by suffix.
     """
+
+    HIDDEN = frozenset({"figures"})
 
     view: str
     epoch: int
@@ -93,7 +97,7 @@ class Built:
     by: str
     rows: int | None = None
     relations: Mapping[str, tuple[int, tuple[ShownColumn, ...]]] | None = None
-    figures: Mapping[str, float] = field(default_factory=dict, repr=False)
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def key(self) -> bytes:

@@ -1,12 +1,11 @@
 """A built view in the form that the planner reads."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dpproxy.views.columns import ShownColumn
 
 
-@dataclass(frozen=True, slots=True)
-class Materialized:
+class Materialized(Struct, frozen=True):
     """A relation of a built view; all of it is public.
 
     Attributes:

@@ -3,9 +3,10 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
+
+from msgspec import Struct, field
 
 Record = Mapping[str, str | None]
 
@@ -17,8 +18,7 @@ FARTHEST: Final = 3650
 """Days beyond which a forecast says nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """A ceiling, a budget, or a user's part of a budget."""
 
     name: str
@@ -40,8 +40,7 @@ class Account:
         return round(max(0.0, min(100.0, 100 * (self.left or 0.0) / self.limit)), 2) if self.limit else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetBar:
+class BudgetBar(Struct, frozen=True):
     """What was spent of a budget on one day, in percent of the dearest day."""
 
     at: float
@@ -49,8 +48,7 @@ class BudgetBar:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A budget with those who have spent from it, and what was spent on each of the last days."""
 
     account: Account
@@ -60,8 +58,7 @@ class Budget:
     """When nothing is left, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
+class Ceiling(Struct, frozen=True):
     """A ceiling with what was spent of it day by day; places are in percent of the days and of the limit."""
 
     account: Account
@@ -98,8 +95,7 @@ Amounts = dict[date, float]
 """What was spent on each day: epsilon, or rho where the account adds up concentrated losses."""
 
 
-@dataclass(slots=True)
-class Days:
+class Days(Struct):
     """What was spent of each ceiling and of each budget on each day, by kind and name."""
 
     epsilon: dict[tuple[str, str], Amounts] = field(default_factory=dict)

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -44,8 +45,7 @@ class RefusedHere(Exception):
         self.refused = refused
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """What a change of the policy means: weaker, stronger or the same."""
 
     subject: str

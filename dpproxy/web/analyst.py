@@ -1,9 +1,9 @@
 """The pages of analysts: tables, the editor with its prices, answers, history."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -32,8 +32,7 @@ _VALUE = re.compile(r"'((?:[^']|'')*)'")
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """A column as analysts see it: the values it may have, in words."""
 
     name: str
@@ -42,8 +41,7 @@ class Described:
     values: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A table with its columns."""
 
     name: str
@@ -58,8 +56,7 @@ class Shown:
         return f"SELECT {selected} FROM {quoted(self.name)}" + "".join(f" GROUP BY {key}" for key in keys)  # noqa: S608 - shown to be edited
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
+class Balance(Struct, frozen=True):
     """What is left of a budget for one user: of the tightest of its limits."""
 
     name: str

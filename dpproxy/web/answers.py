@@ -4,7 +4,8 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.web.wire import Column, Row, Rows
 
@@ -13,8 +14,7 @@ TIMES = frozenset({"date", "timestamp", "timestamptz", "time"})
 LOW, HIGH = "_ci_low", "_ci_high"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A number with the interval that it lies in."""
 
     value: float
@@ -42,16 +42,14 @@ class Value:
         return f"{rounded(self.low, self.half)} to {rounded(self.high, self.half)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """A noisy column: a value for each row, None where it is NULL or has no interval."""
 
     name: str
     values: tuple[Value | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """An answer without the columns of its intervals: cells are texts, or values with their intervals."""
 
     columns: tuple[Column, ...]

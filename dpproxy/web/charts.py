@@ -1,8 +1,9 @@
 """Charts of an answer: bars or points with their intervals, in percent of a width that the browser chooses."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.web.answers import Series, Table, Value, rounded
 
@@ -17,8 +18,7 @@ MOST_TICKS: Final = 6
 _LONGEST: Final = 48
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """One value: where its bar or point is, and where its interval begins and ends."""
 
     label: str
@@ -32,16 +32,14 @@ class Mark:
     """Whether the error is larger than the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """A line across the chart with its number."""
 
     at: float
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A chart of one noisy column; of bars ``zero`` is where they begin, in percent."""
 
     name: str

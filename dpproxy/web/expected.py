@@ -1,8 +1,9 @@
 """What answers about a table will be worth: the error and the price of a few questions, for each role that may ask."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.web.accounts import account
 from dpproxy.web.analyst import described, quoted
@@ -17,8 +18,7 @@ MOST_OF_KIND: Final = 2
 Record = Mapping[str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """A question as one role asks it."""
 
     role: str

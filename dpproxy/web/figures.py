@@ -1,8 +1,9 @@
 """What VERIFY says of views, and what a cube says of its errors, as bars: one picture for each figure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 Record = Mapping[str, str | None]
 
@@ -22,8 +23,7 @@ FIGURES: Final[Mapping[str, tuple[str, str, float]]] = {
 """What each column says: of which of two groups, in words, and what makes percent of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A view's figure; its width is in percent of the picture."""
 
     view: str
@@ -31,8 +31,7 @@ class Bar:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """One figure of all views; the whole width is 100 %, or the largest figure where that is more."""
 
     group: str

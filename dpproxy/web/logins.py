@@ -5,10 +5,12 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct, field
+
+from dpproxy.values.structs import PartlyShown
 from dpproxy.web.options import Options
 from dpproxy.web.prices import EXPLAIN, Price, is_question, placed, price
 from dpproxy.web.wire import Refused, Rows, Wire
@@ -25,8 +27,7 @@ _IS_ADMIN: Final = "SELECT count(*) FROM information_schema.applicable_roles WHE
 _CROWDED = Refused("53300", "too many people are logging in at this moment: try again")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """A statement of a login and what came of it."""
 
     number: int
@@ -48,9 +49,18 @@ class Outcome:
         return next((words.partition(",")[0] for words in said if words.startswith("cost ")), None)
 
 
-@dataclass(slots=True)
-class Login:
+class Login(PartlyShown, Struct):
     """One login of a user. Its statements run one after the other."""
+
+    HIDDEN = frozenset(
+        {
+            "name",
+            "token",
+            "outcomes",
+            "_turn",
+            "_cancelling",
+        }
+    )
 
     user: str
     database: str
@@ -59,13 +69,13 @@ class Login:
     is_admin: bool = False
     epsilon: str = ""
     """What dp.epsilon is set to; empty for the budget's default."""
-    name: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    name: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """The secret in the cookie."""
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """The secret in forms, which other sites cannot read."""
-    outcomes: dict[int, Outcome] = field(default_factory=dict, repr=False)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
-    _cancelling: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _cancelling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_drafting: bool = False
     _last: int = 0
     _drafts: int = 0

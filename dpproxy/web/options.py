@@ -2,8 +2,12 @@
 
 import ipaddress
 import json
-from dataclasses import asdict, dataclass, field
 from typing import Final, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from dpproxy.values.structs import PartlyShown
 
 KEY: Final = "PAGE_KEY"
 """The variable with the key by which the proxy knows the page; arguments are for everybody to see."""
@@ -11,9 +15,10 @@ IDLE: Final = 1800.0
 """Seconds after its last request at which a login ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(PartlyShown, Struct, frozen=True):
     """Where the page listens, which names browsers may call it by, and where the proxy is."""
+
+    HIDDEN = frozenset({"key"})
 
     host: str
     port: int
@@ -28,7 +33,7 @@ class Options:
     report: str | None = None
     """The file of the report that is shown to everybody."""
     idle: float = IDLE
-    key: str = field(default="", repr=False)
+    key: str = ""
     """What proves to the proxy that an address is told by the page; without it the page's own address counts."""
 
     @property

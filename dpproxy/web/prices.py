@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.web.wire import Refused, Rows
 
@@ -14,8 +15,7 @@ _BEFORE = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _WORD = re.compile(r"\w+|\(|")
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """A noisy column and how far off it may be."""
 
     name: str
@@ -23,8 +23,7 @@ class Measure:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """The price of a question; an epsilon of 0 where its answer is free, and ``why`` it is."""
 
     epsilon: float

@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -40,8 +40,7 @@ MOST_KINDS: Final = 100
 """Kinds of questions that are listed, those that cost most; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of question: which aggregates by which columns of which tables, and what it cost altogether."""
 
     what: str
@@ -49,8 +48,7 @@ class Kind:
     epsilon: float
 
 
-@dataclass(frozen=True, slots=True)
-class People:
+class People(Struct, frozen=True):
     """Those who are protected together by one ceiling, and what was released about them."""
 
     table: str
@@ -82,8 +80,7 @@ class People:
         return None if self.limit is None else sureness(self.limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Everything that a report says."""
 
     at: str

@@ -6,11 +6,11 @@ import hmac
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -86,8 +86,7 @@ def refused_page(login: Login, refused: Refused) -> Response:
     return html("refused.html", login, 403, refused=refused, title="Refused", statement=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """The logins of a site and who they belong to."""
 
     options: Options

@@ -3,10 +3,10 @@
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import psycopg
+from msgspec import Struct
 from psycopg.adapt import AdaptersMap
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import TextLoader
@@ -31,8 +31,7 @@ class SessionEnded(Exception):
     """The connection has ended: the proxy stopped, or the user was removed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """What the proxy says beside an answer."""
 
     message: str
@@ -45,8 +44,7 @@ class Notice:
         return statement_in(self.hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of an answer."""
 
     name: str
@@ -56,8 +54,7 @@ class Column:
 Row = tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """The answer to a statement; no columns where it returns none."""
 
     columns: tuple[Column, ...] = ()
@@ -77,8 +74,7 @@ class Rows:
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """The proxy's refusal; ``position`` counts characters of the statement from 0."""
 
     sqlstate: str

@@ -6,12 +6,14 @@ No input or output here: bytes go in and legal messages come out; the session re
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct, field
+
 from dpproxy.values.errors import Internal, ProtocolViolation
+from dpproxy.values.structs import PartlyShown
 from dpproxy.wire.backend import encode
 from dpproxy.wire.frontend import MIN_STARTUP, SASL_INITIAL, SASL_RESPONSE, SESSION, STARTUP, Reader
 from dpproxy.wire.messages import (
@@ -56,8 +58,7 @@ _LENGTH: Final = struct.Struct("!I")
 _HEADER: Final = struct.Struct("!cI")
 
 
-@dataclass(slots=True)
-class Decoder:
+class Decoder(PartlyShown, Struct):
     """Feed bytes in any cut; take whole messages out.
 
     A length is judged as soon as its four bytes are there, so a body over its limit is never held. After a
@@ -70,8 +71,10 @@ class Decoder:
     [Query(sql='SELECT 1')]
     """
 
+    HIDDEN = frozenset({"_buffer"})
+
     phase: Phase = Phase.STARTUP
-    _buffer: bytearray = field(default_factory=bytearray, repr=False)
+    _buffer: bytearray = field(default_factory=bytearray)
 
     @property
     def pending(self) -> int:

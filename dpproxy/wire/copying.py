@@ -3,13 +3,14 @@
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.values.pgtypes import Column
 from dpproxy.wire.backend import frame
@@ -28,8 +29,7 @@ _MANY: Final = 20_000
 Row = Sequence[object]
 
 
-@dataclass(frozen=True, slots=True)
-class CopyLayout:
+class CopyLayout(Struct, frozen=True):
     """How rows are written; the defaults are those of text.
 
     ``force_quote`` names the columns that CSV always quotes, None for all.
@@ -101,8 +101,7 @@ def _begun(written: bytes) -> bytes:
 # --- lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
+class _Maker(Struct, frozen=True):
     """How the cells of one column are written: those that ``odd`` is found in are ``changed``."""
 
     odd: re.Pattern[bytes]

@@ -6,9 +6,10 @@ A reader takes the body after the length field, and uses up every byte of it or 
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.values.errors import InvalidBytes, ProtocolViolation
 from dpproxy.wire.messages import (
@@ -45,8 +46,7 @@ MOST_SECRET: Final = 256
 MAJOR_VERSION: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """How to read one message: the largest body in bytes, and the function over the body."""
 
     limit: int

@@ -7,11 +7,12 @@ Facts: PostgreSQL, src/backend/utils/adt/datetime.c (EncodeInterval, DecodeInter
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 SECOND: Final = 1_000_000
 HOUR: Final = 3600 * SECOND
@@ -53,8 +54,7 @@ _ISO: Final = re.compile(
 _ISO_UNITS: Final = ("year", "month", "week", "day", "hour", "minute", "second")
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """So many months, days and microseconds; none of them is turned into another."""
 
     months: int = 0

@@ -1,39 +1,39 @@
 """The protocol's messages as frozen values (PostgreSQL documentation, "Message Formats")."""
 
-from dataclasses import dataclass, field
 from typing import ClassVar
+
+from msgspec import Struct
+
+from dpproxy.values.structs import PartlyShown
 
 # --- frontend -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SSLRequest:
+class SSLRequest(Struct, frozen=True):
     """Asks for TLS before anything else."""
 
 
-@dataclass(frozen=True, slots=True)
-class GSSENCRequest:
+class GSSENCRequest(Struct, frozen=True):
     """Asks for GSSAPI encryption; always refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRequest:
+class CancelRequest(PartlyShown, Struct, frozen=True):
     """Cancels what another connection runs."""
 
+    HIDDEN = frozenset({"secret"})
+
     process: int
-    secret: bytes = field(repr=False)
+    secret: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Startup:
+class Startup(Struct, frozen=True):
     """Opens a session; ``parameters`` holds user, database, options and settings."""
 
     parameters: dict[str, str]
     minor: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SASLInitialResponse:
+class SASLInitialResponse(Struct, frozen=True):
     """The client's choice of mechanism and its first message."""
 
     tag: ClassVar[bytes] = b"p"
@@ -41,24 +41,21 @@ class SASLInitialResponse:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SASLResponse:
+class SASLResponse(Struct, frozen=True):
     """The client's next SASL message."""
 
     tag: ClassVar[bytes] = b"p"
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A simple query: one or more statements."""
 
     tag: ClassVar[bytes] = b"Q"
     sql: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parse:
+class Parse(Struct, frozen=True):
     """Names a statement; ``types`` are parameter OIDs, 0 for unknown."""
 
     tag: ClassVar[bytes] = b"P"
@@ -67,20 +64,20 @@ class Parse:
     types: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(PartlyShown, Struct, frozen=True):
     """Makes a portal of a statement; formats are 0 text, 1 binary, by the rule of none, one or all."""
+
+    HIDDEN = frozenset({"values"})
 
     tag: ClassVar[bytes] = b"B"
     portal: str
     statement: str
     formats: tuple[int, ...]
-    values: tuple[bytes | None, ...] = field(repr=False)
+    values: tuple[bytes | None, ...]
     result_formats: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Describe:
+class Describe(Struct, frozen=True):
     """Asks for the shape of a statement (``kind`` b"S") or a portal (b"P")."""
 
     tag: ClassVar[bytes] = b"D"
@@ -88,8 +85,7 @@ class Describe:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Execute:
+class Execute(Struct, frozen=True):
     """Runs a portal; ``limit`` rows at most, 0 for all."""
 
     tag: ClassVar[bytes] = b"E"
@@ -97,8 +93,7 @@ class Execute:
     limit: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Struct, frozen=True):
     """Forgets a statement (``kind`` b"S") or a portal (b"P")."""
 
     tag: ClassVar[bytes] = b"C"
@@ -106,44 +101,40 @@ class Close:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(Struct, frozen=True):
     """Ends an extended sequence."""
 
     tag: ClassVar[bytes] = b"S"
 
 
-@dataclass(frozen=True, slots=True)
-class Flush:
+class Flush(Struct, frozen=True):
     """Asks for pending output."""
 
     tag: ClassVar[bytes] = b"H"
 
 
-@dataclass(frozen=True, slots=True)
-class Terminate:
+class Terminate(Struct, frozen=True):
     """The client leaves."""
 
     tag: ClassVar[bytes] = b"X"
 
 
-@dataclass(frozen=True, slots=True)
-class CopyData:
+class CopyData(PartlyShown, Struct, frozen=True):
     """Copy content; from a client never expected, but legal after an error."""
 
+    HIDDEN = frozenset({"data"})
+
     tag: ClassVar[bytes] = b"d"
-    data: bytes = field(repr=False)
+    data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class CopyDone:
+class CopyDone(Struct, frozen=True):
     """End of copy content."""
 
     tag: ClassVar[bytes] = b"c"
 
 
-@dataclass(frozen=True, slots=True)
-class CopyFail:
+class CopyFail(Struct, frozen=True):
     """The client aborts a copy."""
 
     tag: ClassVar[bytes] = b"f"
@@ -158,46 +149,40 @@ Frontend = (
 # --- backend ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class EncryptionAnswer:
+class EncryptionAnswer(Struct, frozen=True):
     """One byte after SSLRequest or GSSENCRequest."""
 
     accepted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticationSASL:
+class AuthenticationSASL(Struct, frozen=True):
     """Offers mechanisms."""
 
     tag: ClassVar[bytes] = b"R"
     mechanisms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticationSASLContinue:
+class AuthenticationSASLContinue(Struct, frozen=True):
     """The server's first SASL message."""
 
     tag: ClassVar[bytes] = b"R"
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticationSASLFinal:
+class AuthenticationSASLFinal(Struct, frozen=True):
     """The server's last SASL message."""
 
     tag: ClassVar[bytes] = b"R"
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticationOk:
+class AuthenticationOk(Struct, frozen=True):
     """The client is authenticated."""
 
     tag: ClassVar[bytes] = b"R"
 
 
-@dataclass(frozen=True, slots=True)
-class NegotiateProtocolVersion:
+class NegotiateProtocolVersion(Struct, frozen=True):
     """The newest minor version we speak, and the startup options we do not know."""
 
     tag: ClassVar[bytes] = b"v"
@@ -205,8 +190,7 @@ class NegotiateProtocolVersion:
     unknown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterStatus:
+class ParameterStatus(Struct, frozen=True):
     """A setting the client should know."""
 
     tag: ClassVar[bytes] = b"S"
@@ -214,26 +198,25 @@ class ParameterStatus:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class BackendKeyData:
+class BackendKeyData(PartlyShown, Struct, frozen=True):
     """The process number and secret that a CancelRequest must contain."""
+
+    HIDDEN = frozenset({"secret"})
 
     tag: ClassVar[bytes] = b"K"
     process: int
-    secret: bytes = field(repr=False)
+    secret: bytes
     """4 bytes; from protocol 3.2 on 4 to 256."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyForQuery:
+class ReadyForQuery(Struct, frozen=True):
     """``status``: b"I" idle, b"T" in a transaction, b"E" in a failed one."""
 
     tag: ClassVar[bytes] = b"Z"
     status: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDescription:
+class FieldDescription(Struct, frozen=True):
     """One column of a RowDescription."""
 
     name: str
@@ -243,38 +226,35 @@ class FieldDescription:
     format: int
 
 
-@dataclass(frozen=True, slots=True)
-class RowDescription:
+class RowDescription(Struct, frozen=True):
     """The shape of the rows that follow."""
 
     tag: ClassVar[bytes] = b"T"
     fields: tuple[FieldDescription, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterDescription:
+class ParameterDescription(Struct, frozen=True):
     """The parameter OIDs of a statement."""
 
     tag: ClassVar[bytes] = b"t"
     oids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoData:
+class NoData(Struct, frozen=True):
     """The statement returns no rows."""
 
     tag: ClassVar[bytes] = b"n"
 
 
-@dataclass(frozen=True, slots=True)
-class DataRows:
+class DataRows(PartlyShown, Struct, frozen=True):
     """A run of DataRow messages, already framed by ``wire.rows.encode_rows``."""
 
-    framed: bytes = field(repr=False)
+    HIDDEN = frozenset({"framed"})
+
+    framed: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class CopyOutResponse:
+class CopyOutResponse(Struct, frozen=True):
     """Copy content follows: CopyData, then CopyDone; ``format`` is 0 for text and CSV, 1 for binary."""
 
     tag: ClassVar[bytes] = b"H"
@@ -282,65 +262,58 @@ class CopyOutResponse:
     columns: int
 
 
-@dataclass(frozen=True, slots=True)
-class CopyRows:
+class CopyRows(PartlyShown, Struct, frozen=True):
     """A run of CopyData messages, already framed by ``wire.copying.copy_messages``."""
 
-    framed: bytes = field(repr=False)
+    HIDDEN = frozenset({"framed"})
+
+    framed: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class CopyOutDone:
+class CopyOutDone(Struct, frozen=True):
     """End of copy content, from the server."""
 
     tag: ClassVar[bytes] = b"c"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandComplete:
+class CommandComplete(Struct, frozen=True):
     """A statement is done; ``text`` is its command tag."""
 
     tag: ClassVar[bytes] = b"C"
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class EmptyQueryResponse:
+class EmptyQueryResponse(Struct, frozen=True):
     """The statement was empty."""
 
     tag: ClassVar[bytes] = b"I"
 
 
-@dataclass(frozen=True, slots=True)
-class PortalSuspended:
+class PortalSuspended(Struct, frozen=True):
     """The row limit was reached."""
 
     tag: ClassVar[bytes] = b"s"
 
 
-@dataclass(frozen=True, slots=True)
-class ParseComplete:
+class ParseComplete(Struct, frozen=True):
     """Parse is done."""
 
     tag: ClassVar[bytes] = b"1"
 
 
-@dataclass(frozen=True, slots=True)
-class BindComplete:
+class BindComplete(Struct, frozen=True):
     """Bind is done."""
 
     tag: ClassVar[bytes] = b"2"
 
 
-@dataclass(frozen=True, slots=True)
-class CloseComplete:
+class CloseComplete(Struct, frozen=True):
     """Close is done."""
 
     tag: ClassVar[bytes] = b"3"
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorResponse:
+class ErrorResponse(Struct, frozen=True):
     """A refusal; ``position`` counts characters from 1."""
 
     tag: ClassVar[bytes] = b"E"
@@ -352,8 +325,7 @@ class ErrorResponse:
     severity: str = "ERROR"
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeResponse:
+class NoticeResponse(Struct, frozen=True):
     """A notice beside an answer."""
 
     tag: ClassVar[bytes] = b"N"

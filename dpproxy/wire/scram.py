@@ -10,13 +10,14 @@ import hmac
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from secrets import token_bytes
 from typing import Final, Self
 
+from msgspec import Struct
 from scramp.utils import ScramException, saslprep
 
 from dpproxy.values.errors import InvalidParameter, InvalidPassword, ProtocolViolation
+from dpproxy.values.structs import PartlyShown
 
 MECHANISM: Final = "SCRAM-SHA-256"
 BOUND: Final = f"{MECHANISM}-PLUS"
@@ -38,14 +39,21 @@ _CLIENT_FINAL: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ScramSecret:
+class ScramSecret(PartlyShown, Struct, frozen=True):
     """The stored form of a password: it verifies a proof, but cannot produce one."""
 
-    salt: bytes = field(repr=False)
+    HIDDEN = frozenset(
+        {
+            "salt",
+            "stored_key",
+            "server_key",
+        }
+    )
+
+    salt: bytes
     iterations: int
-    stored_key: bytes = field(repr=False)
-    server_key: bytes = field(repr=False)
+    stored_key: bytes
+    server_key: bytes
 
     @classmethod
     def from_text(cls, text: str) -> Self:

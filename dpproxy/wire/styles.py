@@ -1,8 +1,9 @@
 """The session's TimeZone, IntervalStyle and bytea_output as part of the types that they apply to."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from dpproxy.values.pgtypes import ARRAYS, BYTEA, INTERVAL, TIMESTAMPTZ, Column, SqlType
 

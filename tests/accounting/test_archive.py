@@ -4,10 +4,10 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting import archive, backup, files
 from dpproxy.accounting.chain import Seals

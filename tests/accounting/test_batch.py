@@ -1,9 +1,9 @@
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.batch import Batch

@@ -1,6 +1,5 @@
-from dataclasses import fields, replace
-
 import pytest
+from msgspec.structs import fields, replace
 
 from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.model import Account, LedgerEntry, Posting

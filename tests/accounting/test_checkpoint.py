@@ -60,7 +60,7 @@ WRITE = """
 import sys
 from pathlib import Path
 from tests.accounting.test_checkpoint import CEILING, HEAD, SEALS, SUMS, Checkpoints
-from dataclasses import replace
+from msgspec.structs import replace
 from dpproxy.accounting.model import Cost
 kept = Checkpoints(Path(sys.argv[1]), SEALS)
 print("ready", flush=True)

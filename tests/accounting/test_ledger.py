@@ -6,11 +6,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting.files import DATABASE
 from dpproxy.accounting.ledger import Ledger

@@ -2,10 +2,10 @@ import fcntl
 import multiprocessing
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting import mark as module
 from dpproxy.accounting.chain import Head, Mismatch, Seals

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
@@ -7,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.accounting.model import (
     MAX_NANO,

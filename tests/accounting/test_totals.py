@@ -4,10 +4,11 @@ import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting import totals as module
 from dpproxy.accounting.batch import Batch

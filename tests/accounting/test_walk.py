@@ -1,10 +1,10 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals

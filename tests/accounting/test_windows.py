@@ -2,11 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting import schema
 from dpproxy.accounting.batch import Batch

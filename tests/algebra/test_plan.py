@@ -1,9 +1,9 @@
 """The values that move down the pipe: what they say of themselves."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Caller, KeySet, Part, Plan
 from dpproxy.values.pgtypes import BOOL, INT8, TEXT

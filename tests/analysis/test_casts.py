@@ -2,9 +2,8 @@
 
 # ruff: noqa: E501 - tables of cases
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression

@@ -1,10 +1,11 @@
 """Every column is mapped into its domain where it is read."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis import duck

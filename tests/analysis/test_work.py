@@ -1,8 +1,7 @@
 """What one row can cost: it grows with everything that is computed on it, and with the characters of what it holds."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.work import _FIXED, _MAPPED, CALL, OPERATION, row_work

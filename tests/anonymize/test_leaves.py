@@ -1,12 +1,12 @@
 """What leaves release."""
 
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.anonymize import leaves
 from dpproxy.anonymize.boxes import lines

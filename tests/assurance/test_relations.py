@@ -3,9 +3,8 @@
 Every statement is refused, or no unit moves what is computed further than the statement pays for.
 """
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Plan
 from dpproxy.values.errors import Refusal

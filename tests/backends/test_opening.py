@@ -1,9 +1,9 @@
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.backends.opening import open_source
 from dpproxy.backends.source import Opened

@@ -5,11 +5,11 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Charge

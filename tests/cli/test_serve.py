@@ -1,9 +1,9 @@
 """``dpproxy serve`` up to where the server takes over."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.cli.main import main
 from dpproxy.cli.serve import options

@@ -1,12 +1,13 @@
 """The reference is whole: every name in the tables of the code has its place in it, and nothing else has one."""
 
 import re
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import get_args
 
 import duckdb
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 
 import udfs
 from dpproxy.algebra.plan import Caller
@@ -54,7 +55,7 @@ def page(name: str) -> str:
 
 def inside(value: object) -> list[object]:
     """A value and all that it holds."""
-    held = [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else []
+    held = [getattr(value, name) for name in value.__struct_fields__] if isinstance(value, Struct) else []
     held = list(value) if isinstance(value, tuple) else held
     return [value, *(found for one in held for found in inside(one))]
 

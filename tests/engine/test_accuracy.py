@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Accuracy, Answer, MeanError, Notice, Plan
 from dpproxy.algebra.request import Request

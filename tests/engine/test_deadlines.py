@@ -5,10 +5,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer, Caller, Payer, Plan

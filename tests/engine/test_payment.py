@@ -1,11 +1,11 @@
 """Who pays what for a plan, and which plans are the same question."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting.model import NANO, Cost
 from dpproxy.algebra.plan import Plan, PriorCheck

@@ -1,12 +1,12 @@
 """Plans are kept for what they were made of, and for nothing else."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, PublicPlan

@@ -1,6 +1,6 @@
 """Which parts of a statement are asked together; what follows from what is tested through answers and prices."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.config.settings import DEFAULTS

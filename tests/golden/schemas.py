@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.golden.world import Row, World, build
 

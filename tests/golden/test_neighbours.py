@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import boxes, furthest, owners, without_each_unit

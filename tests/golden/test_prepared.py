@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import furthest

@@ -3,7 +3,7 @@
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes, printing

@@ -1,4 +1,4 @@
-from dataclasses import fields, replace
+from msgspec.structs import fields, replace
 
 from dpproxy.observe.audit_entry import (
     LONGEST,

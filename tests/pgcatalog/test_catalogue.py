@@ -1,4 +1,3 @@
-import dataclasses
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -6,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sqlglot import parse_one
 
 from dpproxy.algebra.plan import Answer
@@ -117,7 +117,7 @@ def test_rows_of_one_statement_are_gone_with_it(catalogue: Catalogue, view: Cata
 
 def test_two_callers_see_their_own(catalogue: Catalogue, view: CatalogueView):
     tree = parse_one("SELECT relname FROM pg_class WHERE relnamespace = 2200", read="postgres")
-    other = dataclasses.replace(view, user="bob", relations=view.relations[:1])
+    other = replace(view, user="bob", relations=view.relations[:1])
     assert sorted(catalogue.run(view, tree, (), {}).rows) == [("Odd visits",), ("patients",)]
     assert catalogue.run(other, tree, (), {}).rows == [("patients",)]
 
@@ -133,7 +133,7 @@ def test_old_databases_go(view: CatalogueView, monkeypatch: pytest.MonkeyPatch):
     made = Catalogue()
     for version in (1, 2, 1):
         tree = parse_one("SELECT 1", read="postgres")
-        assert made.run(dataclasses.replace(view, version=version), tree, (), {}).tag == "SELECT 1"
+        assert made.run(replace(view, version=version), tree, (), {}).tag == "SELECT 1"
     assert len(made._databases) == 1
     made.close()
 

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Caller

@@ -1,9 +1,9 @@
 """Which statements are exact, and what they may show."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Plan, PublicPlan

@@ -1,10 +1,10 @@
 """What one pass collects: shares, parts that are computed once, names that are used once."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, Drawn, KeySet, Part, PreparedTable

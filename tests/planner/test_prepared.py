@@ -1,8 +1,7 @@
 """What a prepared table holds, and what its name depends on."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import PREPARED, PreparedTable

@@ -1,8 +1,7 @@
 """Statements that a protected view can answer instead of its table."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Caller, Plan, PublicPlan

@@ -1,7 +1,6 @@
 """What is planned of a statement's shape is what would have been planned of the statement."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -9,6 +8,7 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.algebra.nodes import Looked
 from dpproxy.algebra.plan import Plan

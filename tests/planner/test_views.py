@@ -1,9 +1,9 @@
 """Which views can be used, what they show, and whose names they see."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.config.settings import DEFAULTS

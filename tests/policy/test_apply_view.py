@@ -78,7 +78,7 @@ def test_names_that_are_taken_or_not_there(applied: Applied):
 
 def test_the_domain_of_concepts_follows_its_taxonomy(applied: Applied, schema: Schema):
     policy = applied("ALTER TABLE patients SET PRIVACY KEY (patient_id)", PUBLIC, TREE, CONCEPT)
-    assert policy.tables["patients"].columns["sex"].domain == Taxonomic("regions", "region", "sexes")
+    assert policy.tables["patients"].columns["sex"].domain == Taxonomic("regions", "region", taxonomy="sexes")
     assert usable(policy, schema) == (policy, [])
     assert isinstance(
         refused(lambda *s: applied(*s, to=policy), "DROP PRIVACY TAXONOMY sexes"), DependentObjects

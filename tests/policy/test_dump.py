@@ -1,13 +1,13 @@
 """A policy written out makes the same policy again."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import constant, decimal, declarations, dump

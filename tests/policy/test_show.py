@@ -1,10 +1,10 @@
 """What is listed of the policy."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.show import number, show_grants, show_policy, show_tables

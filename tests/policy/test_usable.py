@@ -1,7 +1,8 @@
 """Declarations that outlived their tables hide them."""
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.policy.model import Between, ColumnClass, ColumnPolicy, Policy, References
 from dpproxy.policy.usable import usable

@@ -7,12 +7,12 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
 from dpproxy.algebra.request import Prepared, Request

@@ -4,10 +4,10 @@ import asyncio
 import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.cli.serve import _part
 from dpproxy.config.configuration import load_config

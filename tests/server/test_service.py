@@ -1,9 +1,9 @@
 """Who is let in."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.server.options import Options
 from dpproxy.server.service import (

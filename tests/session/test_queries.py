@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.algebra.request import Request

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as replaced
 
 import pytest
+from msgspec.structs import replace as replaced
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.algebra.request import Request

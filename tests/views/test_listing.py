@@ -1,7 +1,8 @@
 # ruff: noqa: FBT003 - records written out
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import ProtectedView

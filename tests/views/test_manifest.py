@@ -1,10 +1,10 @@
 # ruff: noqa: FBT003, E501 - records written out
-from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.values.errors import CatalogueUnavailable
 from dpproxy.values.pgtypes import DATE, INT8, NUMERIC, TEXT, TIMESTAMP

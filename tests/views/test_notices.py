@@ -1,7 +1,8 @@
 # ruff: noqa: FBT003 - records written out
 
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from dpproxy.policy.model import Grant, Policy
 from dpproxy.views.manifest import Built

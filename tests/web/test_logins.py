@@ -1,9 +1,9 @@
 """Logins: whose they are, how they end, how failures delay the next."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.web import logins
 from dpproxy.web.logins import MOST_OF_ADDRESS, MOST_OF_USER, MOST_OUTCOMES, Login, Logins, Outcome

@@ -8,12 +8,13 @@ error that contains no value. The quotient is never computed: ``cast_to_type`` r
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from udfs import arrow
@@ -38,8 +39,7 @@ Best = Callable[[tuple[int, ...], int], Joint]
 """Returns the mechanism for sensitivities in lattice steps and a loss in nano-epsilon or nano-rho."""
 
 
-@dataclass(frozen=True, slots=True)
-class JointKind:
+class JointKind(Struct, frozen=True):
     """How a family of functions chooses its mechanism, and its error message for an invalid loss."""
 
     best: Best

@@ -6,10 +6,10 @@ released number is a multiple of 2**k, so that its low digits do not depend on t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from udfs import arrow
@@ -23,8 +23,7 @@ _EXACT: Final = 2.0**53
 Doubles = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Lattice:
+class Lattice(Struct, frozen=True):
     """The numbers of one SQL type; all arrays are pairs of words as ``arrow.read`` gives them.
 
     widths: converts the sensitivities of a row to lattice steps. Raises InvalidMechanism.

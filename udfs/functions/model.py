@@ -1,15 +1,15 @@
 """The description of an SQL function, for its registration and for the list of functions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 SYSTEM: Final = "system.main."
 """The schema of Arrow functions: a macro calls the function of its own name, which it shadows, by this prefix."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlFunction:
+class SqlFunction(Struct, frozen=True):
     """An SQL function: its arguments as text, and the Arrow function or the macro's body that implements it.
 
     ``run`` takes one Arrow column for each type of ``types``, or columns of any type if that is empty, and returns a

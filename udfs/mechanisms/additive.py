@@ -5,16 +5,15 @@ then, is compared with the others by its predicted error, and can be asked for b
 what ``best`` promises: where one unit moves each component by at most its width, all at once, a release costs ``nano``.
 """
 
-from dataclasses import Field
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from udfs.privacy import Mechanism
 
 
 class Additive(Mechanism, Protocol):
-    """Adds a draw of noise to a vector of whole numbers; a frozen dataclass, which equals another of equal fields."""
+    """Adds a draw of noise to a vector of whole numbers; a frozen struct, which equals another of equal fields."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    __struct_fields__: ClassVar[tuple[str, ...]]
     FUNCTION: ClassVar[str]
     """The function of SQL that draws from it."""
     NOISE: ClassVar[str]

@@ -6,13 +6,14 @@ with the probability that is asked for. Proof: ``averaged.md``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, log2, nextafter, sqrt
 from typing import Final, Protocol
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 SCALE: Final = 1 << 20
@@ -44,8 +45,7 @@ class SymmetricNoise(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(Struct, frozen=True):
     """The noise of one released number: the sum of ``terms`` independent draws of a component of a mechanism."""
 
     mechanism: SymmetricNoise
@@ -58,8 +58,7 @@ class Draw:
         return self.terms * self.mechanism.noise_sd()[self.component] ** 2
 
 
-@dataclass(frozen=True, slots=True)
-class Averaged:
+class Averaged(Struct, frozen=True):
     """The mean of numbers that independent ``draws`` moved; it starts from the first of them.
 
     >>> from udfs.mechanisms.laplace import Laplace
@@ -182,8 +181,7 @@ def _gauss(draws: Sequence[Draw], weights: Sequence[int], confidence: Fraction) 
     return max(2 / (3 * sqrt(float(1 - confidence))), 2 / sqrt(3)) * sqrt(variance)
 
 
-@dataclass(frozen=True, slots=True)
-class _Law:
+class _Law(Struct, frozen=True):
     """A symmetric law: its tail falls in straight lines between knots, never slower than before."""
 
     knots: Floats

@@ -9,11 +9,11 @@ atoms.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from udfs.priors import WHOLE, Number, Prior
@@ -31,8 +31,7 @@ _ROW: Final = 2 * WHOLE
 _SNAP: Final = 1e-6
 
 
-@dataclass(frozen=True)
-class Space:
+class Space(Struct, frozen=True, dict=True):
     """The values of a prior, in orders in which balls are intervals.
 
     A truth has a place: twice its value in units of ``Prior.unit``, twice its rank, or its index if there is no order.
@@ -156,8 +155,7 @@ class Space:
         return np.where(c < a, points - points[c], points[d - 1] - points), left + right
 
 
-@dataclass(frozen=True)
-class Balls:
+class Balls(Struct, frozen=True):
     """The balls of one mass: rows ``bounds`` of (a, b, c, d, order), the last for absent truths.
 
     With ``breaks``, the rows are for truths before, at, between and after them; without, there is one for each value.

@@ -3,10 +3,11 @@
 Proof: ``combination.md``.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import cosh, log, sqrt
 from typing import Final
+
+from msgspec import Struct
 
 _TURNS: Final = 40
 """Of the search for the least bound."""
@@ -14,8 +15,7 @@ _ASIDE: Final = 0.01
 """The part of what may be missed that is left to steps of the lattice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
+class Combination(Struct, frozen=True):
     """The noise of a sum: its standard deviation ``sd``, and ``least``, the smallest one of a draw in it."""
 
     sd: float

@@ -5,18 +5,18 @@ q = top / 2**bits has 64 significant bits whatever x is: its relative difference
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from udfs.randomness import FIRST_PRECISION, WORD
 
 _GUARD: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """The number top / 2**bits, between 0 and 1.
 
     >>> Ratio.above(Fraction(1)).fraction > Fraction(1, 3)

@@ -11,13 +11,13 @@ import math
 import os
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from operator import index
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from udfs.mechanisms.levels import ONE, power_bounds, ratio
@@ -47,8 +47,7 @@ _APART: Final = 16 * _TRIES
 _POWERS: Final = np.array([1 << k for k in range(63)], dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Exponential:
+class Exponential(Struct, frozen=True):
     """Choose one of a list of candidates by their scores.
 
     Shapes: ``(n,)`` scores in, an index out.

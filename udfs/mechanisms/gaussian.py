@@ -8,10 +8,11 @@ Gaussian for differential privacy", NeurIPS 2020. Proof: ``gaussian.md``.
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Final
+
+from msgspec import Struct
 
 from udfs.mechanisms.exponent import Ratio
 from udfs.mechanisms.powers import draw_each
@@ -22,8 +23,7 @@ _WIDE: Final = 16
 """From this standard deviation on the continuous Gaussian stands for the discrete one in predictions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Struct, frozen=True):
     """Add independent discrete Gaussian noise to each component of a vector of integers.
 
     Shapes: ``(d,)`` integers in and out, the components released together for one loss.

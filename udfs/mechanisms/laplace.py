@@ -7,10 +7,11 @@ maximizing privacy mechanisms", STOC 2009. Proof: ``laplace.md``.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
+
+from msgspec import Struct
 
 from udfs.mechanisms.exponent import Ratio
 from udfs.mechanisms.powers import draw_each
@@ -18,8 +19,7 @@ from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss, check_norm
 from udfs.randomness import Integers, Words
 
 
-@dataclass(frozen=True, slots=True)
-class Laplace:
+class Laplace(Struct, frozen=True):
     """Add independent two-sided geometric noise to each component of a vector of integers.
 
     Shapes: ``(d,)`` integers in and out, the components released together for one loss.

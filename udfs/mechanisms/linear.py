@@ -6,13 +6,13 @@ factor times the root of a sum of squares, with one factor for all weights. Proo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, exp, expm1, hypot, log, log1p, nextafter, pi, sqrt
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from udfs.mechanisms.averaged import BEYOND, ROUNDING, SCALE, Averaged, Draw, Floats
 from udfs.mechanisms.gaussian import Gaussian
@@ -33,8 +33,7 @@ Number = Draw | Averaged
 """What the noise of a released number is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(Struct, frozen=True):
     """What weighted sums of several released numbers are within, with the confidence that it was made for.
 
     ``scales`` and ``halves`` are those of each number: of the root of the sum of squares, and of the sum.
@@ -75,8 +74,7 @@ class Linear:
         return hypot(*(w * s for w, s in zip(weights, self.scales, strict=True))) * (1 + ROUNDING) + halves
 
 
-@dataclass(frozen=True, slots=True)
-class _Squares:
+class _Squares(Struct, frozen=True):
     """The law of a number that is not negative: values and their shares; what is ``missing`` is infinitely large."""
 
     values: Floats
@@ -104,8 +102,7 @@ class _Squares:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True):
     """A draw of all numbers: their components, the share of each that it is, and how many it is the sum of."""
 
     mechanism: Staircase | Laplace | Gaussian

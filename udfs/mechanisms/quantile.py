@@ -9,12 +9,13 @@ they are many. Source: Smith, "Privacy-preserving statistical estimation with op
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from udfs.mechanisms.exponential import WIDEST_SPREAD, CandidateLists, Exponential, Int64, held, whole
@@ -31,8 +32,7 @@ OUTSIDE: Final = Fraction(1, 20)
 """The probability that an inner minimum or maximum lies beyond all rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantile:
+class Quantile(Struct, frozen=True):
     """Release the quantile ``numerator / denominator`` of whole numbers as a point of [low, high].
 
     Shapes: a histogram in (values, and how many rows have each), one integer out.

@@ -9,7 +9,6 @@ private approximate quantiles", 2022, here for values that are equal. Proof: ``q
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -17,6 +16,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from udfs.mechanisms.exponential import WIDEST_SPREAD, CandidateLists, Exponential, Int64, held, whole
@@ -46,8 +46,7 @@ class Split(NamedTuple):
     level: int
 
 
-@dataclass(frozen=True, slots=True)
-class Quantiles:
+class Quantiles(Struct, frozen=True):
     """Release the quantiles ``numerators / denominator`` of whole numbers as points of [low, high], in their order.
 
     Shapes: a histogram in (values, and how many rows have each), one integer for each quantile out.

@@ -10,12 +10,12 @@ Proof: ``refinement.md``.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Final, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from udfs.mechanisms.balls import Cells, Floats, Space, Truth
 from udfs.mechanisms.levels import ratio
@@ -27,8 +27,7 @@ Kind = Literal["statistical", "individual"]
 KINDS: Final[tuple[Kind, ...]] = ("statistical", "individual")
 
 
-@dataclass(frozen=True)
-class Refinement:
+class Refinement(Struct, frozen=True, dict=True):
     """Answer with one value of the prior.
 
     ``statistical``: the answer to a query over many, private whatever a unit changes in it. ``individual``:

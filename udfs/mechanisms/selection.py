@@ -8,12 +8,12 @@ with e**epsilon rounded down to a rational and every p(n) to a multiple of 2**-1
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from udfs.mechanisms.exponential import Int64, whole
@@ -29,8 +29,7 @@ LEAST_SHARE: Final = NANO // 10_000
 """The least epsilon for each group, so that the table has at most some million entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Decide for each group whether to keep it, from how many distinct units it has.
 
     Shapes: ``(g,)`` counts in, ``(g,)`` booleans out; one element per group.

@@ -10,12 +10,12 @@ data utility in differential privacy and k-anonymity", 2013, ch. 4 (Theorem 1 wi
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Final
 
 import numpy as np
+from msgspec import Struct
 
 from udfs.mechanisms import reach
 from udfs.mechanisms.levels import Factor, Levels, binomial, ratio, total
@@ -31,8 +31,7 @@ _BATCH: Final = 1 << 15
 _NARROW: Final = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class Staircase:
+class Staircase(Struct, frozen=True):
     """Add to a vector of integers one joint draw of staircase noise.
 
     Shapes: ``(d,)`` integers in and out, the components released together for one loss.
@@ -132,8 +131,7 @@ class Staircase:
         return wide
 
 
-@dataclass(frozen=True, slots=True)
-class Shortest(Staircase):
+class Shortest(Staircase, frozen=True):
     """A staircase whose radii give the shortest intervals of 95 %, where those of ``Staircase`` give the least noise.
 
     >>> Shortest.best((1000,), 10**9).half_width(0.95) < Staircase.best((1000,), 10**9).half_width(0.95)

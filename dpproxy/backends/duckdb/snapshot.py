@@ -12,11 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import pyarrow
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.system.disk import in_use
@@ -42,8 +42,7 @@ CSV_NAMES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     """A data file and what identifies its state."""
 
     path: Path

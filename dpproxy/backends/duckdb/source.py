@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.columns import WHOLE, key_type

@@ -7,7 +7,8 @@ zero or infinity only through a tiny operand is guarded, with the exact result b
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.backends.servers.dialect import ANYTHING, Reach, Value, ValueKind, unanswered
 from dpproxy.values.errors import Unsupported

@@ -1,7 +1,8 @@
 """Values and three-valued logic in PostgreSQL: comparisons, CASE, and what picks one of several values."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles

@@ -1,8 +1,9 @@
 """Numbers and aggregates in PostgreSQL: whole numbers are bigint or numeric, DOUBLE is looked after elsewhere."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from operator import add, mul, sub
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles

@@ -5,10 +5,11 @@ A type of ours stands for several of PostgreSQL's: each column is read in a way 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.backends.places import together
 from dpproxy.backends.postgres.casts import SINGLE
@@ -85,8 +86,7 @@ FROM pg_class AS c WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.re
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """The tables of one schema, and how each of their columns is read."""
 
     schema: Schema

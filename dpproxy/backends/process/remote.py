@@ -9,13 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
+from msgspec import Struct
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import PreparedTable
@@ -41,8 +41,7 @@ LONGEST_BUILD = 3600.0
 """Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
 
 
-@dataclass(slots=True, eq=False)
-class _Call:
+class _Call(Struct, eq=False):
     """One statement that runs."""
 
     child: Child

@@ -4,7 +4,6 @@ Nothing else can be written or read: no code, no class that is not in the table.
 """
 
 import json
-from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -38,7 +37,7 @@ def _tagged(value: object) -> dict[str, object]:
         case date():
             return {"date": value.isoformat()}
         case _ if RECORDS.get(type(value).__name__) is type(value):
-            inside = [getattr(value, field.name) for field in fields(value)]  # type: ignore[arg-type]
+            inside = [getattr(value, name) for name in value.__struct_fields__]  # type: ignore[attr-defined]
             return {type(value).__name__: [_mapping(v) if isinstance(v, dict) else v for v in inside]}
     raise TypeError(f"a {type(value).__name__} is not sent")
 

@@ -3,9 +3,11 @@
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.values.errors import Unsupported
@@ -69,8 +71,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What a DOUBLE can be: its finite values besides zero, and whether others are possible.
 
     Only of use where an engine raises for what overflows or underflows.
@@ -99,8 +100,7 @@ class Reach:
 ANYTHING = Reach()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """An expression in the other engine's text, complete in itself (in parentheses where it needs them)."""
 
     sql: str
@@ -134,16 +134,14 @@ Rule = Callable[[Any, Sequence[Value]], Value]
 """What a node of one class is, by its operands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Construct:
+class Construct(Struct, frozen=True):
     """How one construct is written, and why every row gives the same value as here and none can raise."""
 
     rule: Rule
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """An engine: what it is called in refusals, how names are written, and the constructs it is known to compute alike.
 
     ``expressions`` are by node class, ``operators`` by their sign, ``functions`` and aggregates by the name they have

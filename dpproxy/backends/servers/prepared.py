@@ -5,8 +5,10 @@ query in its place, so that a plan is accepted or refused alike whether the tabl
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable
@@ -17,8 +19,7 @@ NO_SECRET = "0" * 64
 """Stands for the truncation secret where no row is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableBuild:
+class TableBuild(Struct, frozen=True):
     """A prepared table in the engine's text. ``draft`` gives its columns, and takes no parameter."""
 
     query: PrintedQuery

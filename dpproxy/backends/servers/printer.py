@@ -7,9 +7,11 @@ meaning in every engine; what a column holds is known everywhere, since the same
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import Dialect, Value, ValueKind, unanswered
@@ -28,16 +30,14 @@ Each is made by ``dialect.stored``: its kind, and how it is read.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class OutputColumn:
+class OutputColumn(Struct, frozen=True):
     """One column that a query shows: its own spelling, and how it is read from outside."""
 
     name: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedQuery:
+class PrintedQuery(Struct, frozen=True):
     """A query in the other engine's text, and its columns, which are read by their names from outside."""
 
     sql: str
@@ -48,8 +48,7 @@ class PrintedQuery:
     """The tables of the data source that it reads."""
 
 
-@dataclass(slots=True)
-class _Relation:
+class _Relation(Struct):
     """An item of FROM: its alias, as ours and as written, and its columns by their own spelling."""
 
     alias: str
@@ -62,8 +61,7 @@ class _Relation:
             self.spellings.setdefault(name.lower(), []).append(name)
 
 
-@dataclass(slots=True)
-class _Scope:
+class _Scope(Struct):
     relations: list[_Relation] = field(default_factory=list)
     outer: "_Scope | None" = None
 

@@ -8,13 +8,13 @@ import hashlib
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Protocol
 
 import duckdb
 import pyarrow as pa
+from msgspec import Struct
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import PREPARED, PreparedTable
@@ -38,8 +38,7 @@ ATTEMPTS = 3
 """How often a fact is read anew where its table changes meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """One statement for the other engine: its text, the values of its parameters, and who asked.
 
     ``types`` are those of its columns. ``limit`` is how many seconds it may take. ``cancelled`` is asked once before it

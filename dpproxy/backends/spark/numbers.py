@@ -1,7 +1,8 @@
 """What Spark computes like DuckDB, second part: numbers, aggregates and casts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common

@@ -1,9 +1,9 @@
 """Where the tables of a Spark data source are, and what their files' metadata say of them: public facts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.backends.servers.dialect import Value, ValueKind, kind_of, stored
@@ -23,6 +23,7 @@ from dpproxy.values.pgtypes import (
     Column,
     SqlType,
 )
+from dpproxy.values.structs import PartlyShown
 
 FORM = "sc://host:port/;folder=/path/of/the/tables;tables=people,visits"
 _TYPES: dict[str, SqlType] = {
@@ -49,13 +50,14 @@ _WRAPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetFolder:
+class ParquetFolder(PartlyShown, Struct, frozen=True):
     """A server, the folder that it reads, and the tables there: ``folder/name.parquet`` or ``folder/name``."""
+
+    HIDDEN = frozenset({"connection"})
 
     name: str
     """Of the data source."""
-    connection: str = field(repr=False)
+    connection: str
     """May hold a token."""
     folder: str
     tables: tuple[str, ...]

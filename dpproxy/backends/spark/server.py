@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct, field
 
 from dpproxy.backends.failures import failure
 from dpproxy.backends.servers.dialect import Value, unanswered
@@ -41,8 +41,7 @@ SETTINGS = {
 }
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(Struct):
     """One session of the server, with a view for each table."""
 
     spark: Any
@@ -71,8 +70,7 @@ class _Session:
             self.spark.client.close()
 
 
-@dataclass(slots=True)
-class _Statement:
+class _Statement(Struct):
     """One under way."""
 
     session: _Session

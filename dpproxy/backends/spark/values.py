@@ -7,7 +7,8 @@ sign is not one value, nor zero of either sign: a DOUBLE is brought to one form 
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common, unanswered

@@ -1,7 +1,8 @@
 """What SQLite computes like DuckDB, second part: casts, of what is known to have a value in the other type."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import Reach, Value, ValueKind

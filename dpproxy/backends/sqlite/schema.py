@@ -6,7 +6,8 @@ A value that is not of its column's declared type is NULL here. Days and moments
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpproxy.backends.servers.dialect import Reach, Value, ValueKind, stored
 from dpproxy.backends.sqlite.functions import MOST_DIGITS
@@ -38,8 +39,7 @@ _LENGTH = re.compile(r"\s*\(\s*\d+\s*\)$")
 Reading = tuple[SqlType, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """The tables of a file, and how each of their columns is read."""
 
     schema: Schema

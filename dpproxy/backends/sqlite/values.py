@@ -8,7 +8,8 @@ it is known to be a number on every row, and no operation here makes NaN of numb
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import ANYTHING, Reach, Rule, Value, ValueKind, common, unanswered

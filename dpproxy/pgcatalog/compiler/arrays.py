@@ -1,9 +1,9 @@
 """Arrays in statements about the catalogue: literals, and PostgreSQL's vectors, which are indexed from 0."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

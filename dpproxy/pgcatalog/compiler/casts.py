@@ -1,7 +1,6 @@
 """Types in casts, and the DuckDB types that replace them."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position

@@ -1,8 +1,8 @@
 """PostgreSQL's types of the expressions in a statement about the catalogue, scope by scope."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from sqlglot import exp
 
 from dpproxy.pgcatalog.compiler import scopes
@@ -37,8 +37,7 @@ _CALLED = frozenset(
 )
 
 
-@dataclass(slots=True)
-class _Scope:
+class _Scope(Struct):
     """The names that expressions of one SELECT can use; a source is None where its columns are unknown."""
 
     own: Own

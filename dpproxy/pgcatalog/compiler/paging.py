@@ -1,10 +1,10 @@
 """Statements over dp.ledger alone whose rows each depend on one of its rows: they are answered a page at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.pgcatalog.compiler import scopes
@@ -20,8 +20,7 @@ _SECOND: Final = 1_000_000
 _LARGEST: Final = 2**63
 
 
-@dataclass(frozen=True, slots=True)
-class Paged:
+class Paged(Struct, frozen=True):
     """A statement that is answered a page at a time.
 
     Attributes:

@@ -5,9 +5,9 @@ relations in `relations`. Names of DuckDB's own catalogue, files and table funct
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import Struct, field
 from sqlglot import ErrorLevel, exp
 
 from dpproxy.analysis.position import position
@@ -48,8 +48,7 @@ SESSION = frozenset({"pg_settings", "pg_stat_activity", "pg_timezone_names"})
 """Relations whose rows depend on the session or on the time."""
 
 
-@dataclass(slots=True)
-class Rewritten:
+class Rewritten(Struct):
     """A statement for DuckDB.
 
     Attributes:

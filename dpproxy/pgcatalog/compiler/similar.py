@@ -6,9 +6,9 @@ expressions and the engine's could read differently are refused.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
@@ -60,8 +60,7 @@ def _constant(node: exp.Expr) -> str | None:
     return str(inner.this) if is_text else None
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """A reader of a pattern."""
 
     pattern: str

@@ -1,8 +1,9 @@
 """Functions that statements may call, and their languages."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from functools import cache
+
+from msgspec import Struct
 
 from dpproxy.aggregates.table import OWN
 from dpproxy.pgcatalog import oids
@@ -22,8 +23,7 @@ _ORDERED = frozenset({"percentile_cont", "percentile_disc"})
 """Aggregates with an argument in WITHIN GROUP."""
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueFunction:
+class CatalogueFunction(Struct, frozen=True):
     """One function, by the columns of pg_proc."""
 
     oid: int
@@ -53,7 +53,7 @@ class CatalogueFunction:
         return ("SETOF " if self.proretset else "") + str(built_in()[self.prorettype]["display"])
 
 
-_COLUMNS = tuple(field.name for field in fields(CatalogueFunction))
+_COLUMNS = CatalogueFunction.__struct_fields__
 
 
 def _own(name: str, kind: str, result: int, argument: int, schema: str = "pg_catalog") -> CatalogueFunction:

@@ -5,8 +5,9 @@ those that the expression gives of them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis import duck
@@ -25,8 +26,7 @@ PartOf = Callable[[exp.Expr], "ExpressionPart | None"]
 """The part that a node is; None for other nodes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionPart:
+class ExpressionPart(Struct, frozen=True):
     """A part of an expression: its value, and what that can be."""
 
     typed: Typed

@@ -1,8 +1,8 @@
 """What a row expression is as a group key: a column's declared values, or what follows from them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

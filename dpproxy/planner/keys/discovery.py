@@ -6,9 +6,10 @@ groups that are shown is another release, with the rest of the loss: given the k
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.accounting.model import format_delta, format_epsilon
@@ -133,8 +134,7 @@ def discovered_set(keys: Sequence[GroupKey]) -> KeySet:
     return KeySet(tuple(k.typed.type for k in keys), (), discovered=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """How groups are selected, and what is left of the loss for their measures."""
 
     selection: Selection

@@ -1,10 +1,11 @@
 """What a SELECT groups by, and which aggregates it calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.table import calls, is_call
@@ -30,8 +31,7 @@ MOST_SETS = 64
 """Grouping sets of one SELECT."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """The keys of one grouping set, in the order of their columns ``k0...``, and the sets they vary in."""
 
     by_node: dict[exp.Expr, tuple[int, GroupKey]]

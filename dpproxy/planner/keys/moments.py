@@ -4,9 +4,9 @@ The ends are the analyst's own constants, so they tell nothing; rows with other 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis import instants

@@ -1,10 +1,10 @@
 """Conditions about keys alone: they hold or fail for a key whatever the data, so keys that fail are not answered."""
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import replace
 from itertools import product
 from math import prod
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

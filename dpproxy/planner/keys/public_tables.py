@@ -4,8 +4,9 @@ A column of rows that WHERE equates with a public one is such a key, too: rows w
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -21,8 +22,7 @@ from dpproxy.values.pgtypes import DATE, INTEGERS, TEXTS
 MOST = 100_001
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(Struct, frozen=True):
     """Public items that conditions connect, and the conditions over them alone."""
 
     scans: tuple[Scan, ...]

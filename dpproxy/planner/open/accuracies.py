@@ -8,9 +8,10 @@ repeat them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -38,8 +39,7 @@ def noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
     return [c.accuracy for c in found if c is not None and c.accuracy is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracies:
+class Accuracies(Struct, frozen=True):
     """Of the columns of one SELECT, of which there are ``count``, with this ``confidence`` for all of them.
 
     ``chosen`` where noise may decide which rows there are, or which are in one group; ``grouped`` where rows are.

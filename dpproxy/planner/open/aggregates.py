@@ -1,10 +1,11 @@
 """Aggregates over open relations: the engine's own, exact, with PostgreSQL's types."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.average import mean_type
@@ -38,8 +39,7 @@ from dpproxy.values.pgtypes import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """One call being compiled; ``finish`` puts FILTER and OVER behind the engine's call."""
 
     node: Any

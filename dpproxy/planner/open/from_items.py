@@ -1,8 +1,9 @@
 """FROM over open relations: what its names mean, how its entries are joined, and how many rows that can give."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -28,8 +29,7 @@ Around = Callable[[exp.Column], Typed]
 """A column of the query around a subquery. Raises a ``Refusal``."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRows:
+class OpenRows(Struct, frozen=True):
     """The entries of FROM joined.
 
     ``visible`` are the columns that a bare name finds and ``*`` lists: those of USING once, and first.

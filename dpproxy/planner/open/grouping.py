@@ -1,9 +1,9 @@
 """GROUP BY over open relations: the keys, and the grouping sets they stand in."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -21,8 +21,7 @@ _SETS: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(Struct, frozen=True):
     """``keys`` by their node, as compiled; ``clause`` is None where all rows are one group."""
 
     keys: dict[exp.Expr, Typed]
@@ -74,8 +73,7 @@ def grouping(
     return Grouping(builder.keys, clause, has_sets)
 
 
-@dataclass(frozen=True, slots=True)
-class _Builder:
+class _Builder(Struct, frozen=True):
     listed: Sequence[SelectItem]
     knows: Callable[[str], bool]
     compiled: Callable[[exp.Expr], Typed]

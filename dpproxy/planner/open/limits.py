@@ -1,8 +1,8 @@
 """How much work a free statement may ask for: it could be asked again and again."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

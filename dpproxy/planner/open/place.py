@@ -1,7 +1,8 @@
 """Where a query over open relations is run: with the releases, if it reads any; public tables are fetched there."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck

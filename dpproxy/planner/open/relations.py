@@ -1,6 +1,7 @@
 """Relations that nothing is private in any more: public tables, and what was released."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy, Bound, ColumnError, Possible
@@ -8,8 +9,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import Column
 
 
-@dataclass(frozen=True, slots=True)
-class OpenColumn:
+class OpenColumn(Struct, frozen=True):
     """A column of an open relation; ``typed.sql`` is its name there."""
 
     name: str
@@ -44,8 +44,7 @@ def farther(a: Accuracy | None, b: Accuracy | None) -> Accuracy | None:
     return replace(found, chosen=a.chosen or b.chosen, noise=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """A query over open relations; its columns are ``c0...`` in the order of ``columns``.
 
     ``released`` where it reads a part of the plan: it is run where the releases are, else by the backend.

@@ -1,9 +1,10 @@
 """A subquery over public tables beside protected rows."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck

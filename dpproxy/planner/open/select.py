@@ -1,8 +1,9 @@
 """A SELECT over open relations: nothing in it is private any more, so it is compiled as it is written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -36,8 +37,7 @@ from dpproxy.values.errors import GroupingError, SyntaxRefused, UndefinedTable
 from dpproxy.values.pgtypes import TEXT, UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A clause of the SELECT, and what may stand in it."""
 
     rows: OpenRows

@@ -1,10 +1,10 @@
 """generate_series after FROM: a public relation of whole numbers, or of moments, whose values are written out."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -1,8 +1,9 @@
 """How many rows open relations have once they are joined or grouped: no more than this, whatever their rows are."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -10,16 +11,14 @@ from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """A column that a condition leaves one value for each combination of values of others; of none, a constant."""
 
     column: OpenColumn
     by: tuple[OpenColumn, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SizedSource:
+class SizedSource(Struct, frozen=True):
     """One entry of FROM; ``typed.sql`` of its columns is qualified by a name that nothing else has."""
 
     alias: str

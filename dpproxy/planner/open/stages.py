@@ -5,7 +5,8 @@ released, and the next exact stage has a parameter for each. Rows that it does n
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck

@@ -1,8 +1,9 @@
 """Subqueries inside expressions where nothing is private any more: single values, IN and EXISTS."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -29,8 +30,7 @@ _GROUPED = "Group it by what it compares, and join that with LEFT JOIN."
 _AGGREGATE = "Release it first: with GROUP BY and HAVING inside IN, or as a count that is compared."
 
 
-@dataclass(frozen=True, slots=True)
-class Subqueries:
+class Subqueries(Struct, frozen=True):
     """Compiles subqueries; each sees the columns around it."""
 
     planning: Planning

@@ -1,8 +1,8 @@
 """Set operations over open relations, and ORDER BY, LIMIT and OFFSET of a query as a whole."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

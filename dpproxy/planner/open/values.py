@@ -1,7 +1,6 @@
 """VALUES: a relation that is written out."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -24,8 +24,9 @@ that as its rho, rounded down, and costs no delta.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.aggregates.model import Measure
@@ -36,8 +37,7 @@ from udfs.mechanisms import MECHANISMS, Additive, Gaussian
 from udfs.privacy import LEAST_NANO, NANO, Loss
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """A mechanism, how many times its loss one unit pays, and the groups a unit must be cut to for that."""
 
     mechanism: Additive
@@ -68,13 +68,12 @@ class Allocation:
         """The mechanism with all its parameters, for the ledger."""
         mechanism = self.mechanism
         kind, delta = ("nano_rho", f" delta={self.delta}") if mechanism.CONCENTRATED else ("nano", "")
-        shape = [f.name for f in fields(mechanism) if f.name not in ("widths", "nano", "norm")]
+        shape = [n for n in mechanism.__struct_fields__ if n not in ("widths", "nano", "norm")]
         more = "".join(f" {name}={getattr(mechanism, name)}" for name in shape)
         return f"{self.name} widths={mechanism.widths}{more} {kind}={mechanism.nano}{delta}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """A box, how often one unit pays for it (a pure loss, and a concentrated one), and the cut that this needs."""
 
     widths: tuple[int, ...]

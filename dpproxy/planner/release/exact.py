@@ -1,7 +1,9 @@
 """The exact stage: bounded integers by group, as SQL for the backend."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -20,8 +22,7 @@ MOST_SUBQUERIES = 48
 """In the conditions of one exact stage: the time in which an engine plans them grows with the cube of their number."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExactQuery:
+class ExactQuery(Struct, frozen=True):
     """The statement and the numbers of its parameters: 1 is the truncation secret, others are released values."""
 
     query: nodes.Select

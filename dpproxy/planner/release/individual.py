@@ -8,8 +8,7 @@ The loss is the part's epsilon between the person there and not there: with them
 e**epsilon times its chance in the prior, and at least e**-epsilon times. Nobody else's rows are read.
 """
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument

@@ -7,10 +7,11 @@ rows may move by more, and is refused.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.model import Error, Measure, Noise
@@ -48,8 +49,7 @@ _SPANS = {DATE.oid: "days", TIMESTAMP.oid: "seconds"}
 _PLAIN = frozenset({"expressions", "from_", "limit", "offset", "order", "kind"})
 
 
-@dataclass(frozen=True, slots=True)
-class InsideStatistic:
+class InsideStatistic(Struct, frozen=True):
     """An order statistic of a column that is held in places; noise is for ``width`` places."""
 
     name: str

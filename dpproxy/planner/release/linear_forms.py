@@ -11,9 +11,10 @@ of one for each number. What rounding adds to A and B is at most its step.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
@@ -28,8 +29,7 @@ from dpproxy.values.pgtypes import INTEGERS
 from udfs.mechanisms.linear import Linear, Number
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """Weights of released columns, and the most that rounding moves their sum by."""
 
     weights: Mapping[nodes.Expr, float]
@@ -48,8 +48,7 @@ class Form:
         return Form(weights, {**self.draws, **other.draws}, self.step + other.step)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A sum with weights, or a quotient by another one, of one draw."""
 
     node: exp.Expr

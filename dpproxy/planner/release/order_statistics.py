@@ -6,10 +6,10 @@ higher one, of a maximum the lower one: the other bound is the declared one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, lcm
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.aggregates.model import Noise
@@ -39,8 +39,7 @@ _BOUNDS = frozenset({"ci_low", "ci_high"})
 Ranked = Quantile | Quantiles
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """Statistics of one release: the calls of each fraction, in rising order."""
 
     calls: Mapping[Fraction, Mapping[exp.Expr, OrderStatistic]]
@@ -120,8 +119,7 @@ def bounded(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class OrderStatisticDraws:
+class OrderStatisticDraws(Struct, frozen=True):
     """What makes parts of order statistics: ``add`` numbers them; ``confidence`` is that of each one's bounds."""
 
     keys: Keys

@@ -6,10 +6,10 @@ numbers on a line. What is predicted follows from the policy, EXPECTED ROWS and 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import hypot
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.average import Average

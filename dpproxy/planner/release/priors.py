@@ -7,9 +7,9 @@ that is one.
 """
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.average import Average

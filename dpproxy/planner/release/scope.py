@@ -1,9 +1,9 @@
 """The scope of released values: group keys, aggregates, and the dp functions over aggregates."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from msgspec import Struct, field
 from sqlglot import exp
 
 from dpproxy.aggregates.count import Count
@@ -25,19 +25,20 @@ from dpproxy.planner.rows.sources import Env
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
+from dpproxy.values.structs import PartlyCompared, PartlyShown
 from udfs.mechanisms.averaged import Draw
 
 
-@dataclass(frozen=True, slots=True)
-class AggregateCall:
+class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
     """An aggregate call with its released measures, as columns of a released relation, and their error."""
 
+    HIDDEN = UNCOMPARED = frozenset({"_errors"})
     aggregate: Aggregate
     columns: tuple[nodes.Expr, ...]
     noise: Noise
     law: nodes.Expr | None = None
     """Which law of the noise a row has, where there are several."""
-    _errors: dict[Fraction, Error] = field(default_factory=dict, compare=False, repr=False)
+    _errors: dict[Fraction, Error] = field(default_factory=dict)
 
     def error(self, confidence: Fraction) -> Error:
         """What is predicted of the row that is farthest off, computed once."""
@@ -70,8 +71,7 @@ class AggregateCall:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedScope:
+class ReleasedScope(Struct, frozen=True):
     """Resolves the parts of the SELECT list, HAVING and ORDER BY once the mechanism is chosen."""
 
     keys: Mapping[exp.Expr, Typed]

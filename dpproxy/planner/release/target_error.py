@@ -7,10 +7,12 @@ estimated from what was released to the caller before: what their intervals at a
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10, sqrt
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.plan import ColumnError, Output, Payer, Plan, PublicPlan
@@ -89,8 +91,7 @@ def _solved(
     return replace(_at(context, plan_at, found), solved=search.words(found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """The worst error of a statement at an epsilon; ``count`` is the number of rows of a group, None where unknown."""
 
     target: Target

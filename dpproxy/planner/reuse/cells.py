@@ -5,9 +5,10 @@ decided where one dimension decides it for everything that may be in a cell; wha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide, Weights
 from dpproxy.planner.reuse.descriptor import Descriptor
@@ -25,8 +26,7 @@ Labels = dict[Label, tuple[int, ...]]
 """The cells of each combination of asked keys that one dimension decides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """What some measures of a statement are made of: the cells of each group, and so many of each measure of a cube.
 
     ``places`` are those of the measures in the statement. ``sides`` are, for each dimension, the different sets of
@@ -123,8 +123,7 @@ def _cells(
     return None if left else (tuple(sets), tuple(map(tuple, chosen)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """A dimension under the conditions: which it decides, which asked keys it gives, and what these are in each cell.
 
     ``values`` has, for each cell, what its rows can be: whether they pass, and the keys, undecided ones too.

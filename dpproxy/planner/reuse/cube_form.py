@@ -1,10 +1,11 @@
 """A cube in the terms of statements about its table: which rows, what each cell says of them, and what is added up."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.count import Count
@@ -31,8 +32,7 @@ Weights = tuple[Fraction, ...]
 """How often a sum takes each measure of a cube."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     """Whole numbers, so many from a key's value on; ``low`` and ``high`` are the declared ends."""
 
     term: Term
@@ -41,8 +41,7 @@ class Inner:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class CubeSide:
+class CubeSide(Struct, frozen=True):
     """A dimension: the term of its key, the values of its cells but that of the rest, and what that holds.
 
     ``is_column`` where the key is a column of the table, as it is.
@@ -59,8 +58,7 @@ class CubeSide:
         return len(self.values) + (self.rest != "none")
 
 
-@dataclass(frozen=True, slots=True)
-class CubeForm:
+class CubeForm(Struct, frozen=True):
     """Which rows a cube is of, its dimensions, and the sums that are known as so many of each of its measures."""
 
     rows: NormalStage

@@ -7,9 +7,10 @@ leave rows out.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.count import Count
@@ -47,8 +48,7 @@ DIGITS = 6
 """Behind the point of what is shown, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class CubeQuery:
+class CubeQuery(Struct, frozen=True):
     """What a cube is made of: the statement of its cells, its dimensions, and what is measured and shown of each.
 
     ``query`` takes the truncation secret as parameter 1 where ``truncated``; its columns are ``columns``. ``rows`` is

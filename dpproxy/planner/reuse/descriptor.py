@@ -3,11 +3,12 @@
 A descriptor says from which rows, by which keys and with what noise: enough to see what else follows from the release.
 """
 
-import dataclasses
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.sharing import Pool
@@ -25,8 +26,7 @@ KIN = 18
 _KEYED, _NONE = b"\x00" * (KIN - FAMILY), b"\xff" * (KIN - FAMILY)
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptor:
+class Descriptor(Struct, frozen=True):
     """A release of sums: the rows without their conditions, these, the keys and the sums in the order of the columns.
 
     ``whole`` says of each key whether every row has one of its declared values, None where it is declared together with
@@ -136,7 +136,7 @@ def _sets(part: Part, keys: Sequence[Term]) -> list[str]:
 def written(descriptor: Descriptor) -> bytes:
     """The descriptor as text."""
     mechanism = descriptor.mechanism
-    numbers = {field.name: getattr(mechanism, field.name) for field in dataclasses.fields(mechanism)}
+    numbers = {name: getattr(mechanism, name) for name in mechanism.__struct_fields__}
     fields = {
         "form": FORM,
         "rows": descriptor.rows.hex(),

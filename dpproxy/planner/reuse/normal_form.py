@@ -6,10 +6,12 @@ cover stays one item, or leaves the whole statement as it is written: then only 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count, permutations, product
 from math import factorial, prod
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.printing import text
@@ -20,8 +22,7 @@ MOST_ORDERS = 24
 """Orders of items that look alike which are tried."""
 
 
-@dataclass(frozen=True, slots=True)
-class NormalStage:
+class NormalStage(Struct, frozen=True):
     """Which rows, by what they are grouped, and what is computed of each group.
 
     ``rows`` is what stands in FROM, ``conditions`` are those that all hold, ``keys`` and ``measures`` are in the order
@@ -100,8 +101,7 @@ def _grouped(query: nodes.Query) -> nodes.Select:
 Find = Callable[[str], Term]
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """The columns of one entry of FROM: known ones, and items of which any name may be one."""
 
     alias: str
@@ -109,8 +109,7 @@ class _Names:
     bases: list[Find]
 
 
-@dataclass(slots=True)
-class _Scope:
+class _Scope(Struct):
     """What the rows of one SELECT are made of, plain subqueries dissolved."""
 
     level: int
@@ -121,8 +120,7 @@ class _Scope:
     outer: tuple["_Scope", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
+class _Body(Struct, frozen=True):
     """A SELECT without its list; ``moved`` turns the numbers of its items into places."""
 
     items: tuple[Term, ...]

@@ -7,10 +7,11 @@ Proof: ``ranges.md``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
+
+from msgspec import Struct
 
 from dpproxy.planner.reuse.known import Unknown, constants
 from dpproxy.planner.reuse.terms import Term, constant_kind
@@ -27,8 +28,7 @@ Border = tuple[int, object]
 """START is before NULL, LEAST behind it, BEFORE and AFTER are beside a constant, END is behind all values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """What conditions say of one term: the types of their constants, and two borders; None where it is no range."""
 
     kinds: frozenset[type]
@@ -38,8 +38,7 @@ class Range:
 WHOLE = Range(frozenset(), ((START, None), (END, None)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
+class _Lines(Struct, frozen=True):
     """All conditions, and by term the conditions that are not about it alone with what the others say of it."""
 
     conditions: frozenset[Term]

@@ -6,9 +6,10 @@ where they are about keys alone, or end where units of the calendar do. Quarters
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+
+from msgspec import Struct
 
 from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.known import (
@@ -29,8 +30,7 @@ Row = tuple[Scalar | None, ...]
 """The values of a group's keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(Struct, frozen=True):
     """How an answer is made of a release: its columns, and for each group the places of those that are added up."""
 
     columns: tuple[int, ...]

@@ -1,8 +1,9 @@
 """Moments of which only the unit of the calendar is known: of what a release of days or months is made."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+
+from msgspec import Struct
 
 from dpproxy.planner.reuse.terms import Term
 
@@ -11,8 +12,7 @@ _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _LENGTHS = {"week": timedelta(days=7), "day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A moment from ``first`` to ``last``, both included, to the microsecond; of days, those of these moments."""
 
     first: datetime

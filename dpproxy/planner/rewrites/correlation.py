@@ -3,8 +3,7 @@
 ``x < (SELECT avg(x) FROM t WHERE t.k = row.k)`` is the mean of each k, and of these the one of the row.
 """
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.planner.keys.grouping import has_aggregates
@@ -15,8 +14,7 @@ from dpproxy.planner.select_list import items
 _OTHERS = ("with_", "group", "having", "distinct", "order", "limit", "offset")
 
 
-@dataclass(frozen=True, slots=True)
-class Grouped:
+class Grouped(Struct, frozen=True):
     """The subquery with its keys before its value, and what these equal in the row around it."""
 
     select: exp.Select

@@ -5,8 +5,8 @@ afterwards knows names of entries alone.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
@@ -27,8 +27,7 @@ def without_schemas(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(Struct, frozen=True):
     """The entries of one FROM around a column; its names cannot be used inside its own subqueries and WITH."""
 
     entries: tuple[exp.Expr, ...]

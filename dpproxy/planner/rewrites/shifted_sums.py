@@ -1,8 +1,8 @@
 """Many sums of one expression and a constant: ``sum(x + c)`` is ``sum(x) + c * count(x)``, so that two figures do."""
 
 from collections import Counter
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.planner.rows.relation import own_nodes
@@ -12,8 +12,7 @@ FEWEST = 3
 """Sums of one expression from which on one of it and one count cost less."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shifted:
+class _Shifted(Struct, frozen=True):
     """A call of ``sum``, what it sums without the constant, and the constant with its sign."""
 
     node: exp.Sum

@@ -1,8 +1,8 @@
 """Conditions over rows: their conjuncts, and the equalities of key columns that keep two people's rows apart."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -48,8 +48,7 @@ Side = tuple[Scan, Field]
 """A column of an item."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """Two key columns of different items that identify the same thing, said to be equal."""
 
     left: Side
@@ -136,8 +135,7 @@ def _shared_parts(one: Field, other: Field) -> list[tuple[KeyPart, KeyPart]]:
     return [(a, b) for a in parts_of(one) for b in parts_of(other) if (a.key, a.place) == (b.key, b.place)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Whole:
+class _Whole(Struct, frozen=True):
     """All columns of a foreign key, equated between two items."""
 
     edges: tuple[Edge, ...]

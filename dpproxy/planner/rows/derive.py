@@ -1,8 +1,8 @@
 """A subquery over protected rows as an item of FROM: its rows are still people's, and nothing was released."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

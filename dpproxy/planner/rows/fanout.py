@@ -1,8 +1,9 @@
 """How often one protected row can occur after joins with public tables, from the public tables themselves."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -10,8 +11,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.relation import Scan
 
 
-@dataclass(frozen=True, slots=True)
-class FanOut:
+class FanOut(Struct, frozen=True):
     """Of one combination of the placed items' rows: the public rows it meets, at most and on average.
 
     ``work`` is what it meets at most in whatever order an engine joins, with some conditions tested later than others;
@@ -29,8 +29,7 @@ class FanOut:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """An expression over an item that is equated with one over these columns of others."""
 
     own: nodes.Expr

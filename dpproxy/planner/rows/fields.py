@@ -1,9 +1,10 @@
 """The columns a relation shows to what stands above it: how each is read as a value, and as a group key."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -52,8 +53,7 @@ class Field(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPart:
+class KeyPart(Struct, frozen=True):
     """A column's place in a declared foreign key, on the side that refers or on the other."""
 
     key: ForeignKey
@@ -63,8 +63,7 @@ class KeyPart:
     """Each row of its table is here at most once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A column of a protected table, mapped into its declared domain wherever it is read."""
 
     name: str
@@ -98,8 +97,7 @@ class Declared:
         return replace(self, name=name, column=column)
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
+class Identifier(Struct, frozen=True):
     """A privacy key, a reference, or a column that is referred to: it tells people or rows apart and is no value.
 
     It may be counted and compared with its like; ``is_unit`` where equal values are one privacy unit.
@@ -142,8 +140,7 @@ class Identifier:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PresenceField:
+class PresenceField(Struct, frozen=True):
     """A column of a type that nothing is computed with beside protected rows: only whether it is NULL is read."""
 
     name: str
@@ -195,8 +192,7 @@ def _reader(node: exp.Expr) -> exp.Expr | None:
     return above
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(Struct, frozen=True):
     """A column that a subquery computed from protected rows, inside the bounds that follow from the domains."""
 
     name: str
@@ -230,8 +226,7 @@ class Computed:
         return replace(self, name=name, column=column, shape=shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Public:
+class Public(Struct, frozen=True):
     """A column of a public relation: its values are facts, and so are its bounds and its key set."""
 
     name: str

@@ -1,7 +1,6 @@
 """FROM and WHERE over protected rows, and public ones beside them."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position

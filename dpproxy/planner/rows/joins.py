@@ -1,8 +1,9 @@
 """FROM over protected rows: which joins keep the privacy unit, and how many rows one unit then has."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -35,8 +36,7 @@ MOST_ROWS = 1_000_000
 """Rows of one unit after joins: what one person's rows can cost is bounded."""
 
 
-@dataclass(frozen=True, slots=True)
-class FromItem:
+class FromItem(Struct, frozen=True):
     """One entry of FROM, and how it is joined to those before it: INNER, LEFT, RIGHT or FULL."""
 
     scan: Scan

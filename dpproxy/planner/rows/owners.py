@@ -1,7 +1,8 @@
 """Whose rows they are: the privacy unit of a row, found through the declared references."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck

@@ -5,10 +5,10 @@ instead of cutting the rows first: nobody's value leaves its bounds, and those w
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument

@@ -6,11 +6,12 @@ is released first and then a constant.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from itertools import islice, product
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -326,8 +327,7 @@ def _alone(scan: Scan) -> JoinedRows:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """A value of IN beside a column of its subquery; of two keys only rows with the same privacy unit are compared."""
 
     equal: tuple[nodes.Expr, ...]
@@ -389,8 +389,7 @@ def _unknown(inside: JoinedRows, pairs: Sequence[_Pair], node: exp.In) -> list[n
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(Struct, frozen=True):
     """How two values can be not different: conditions on a row of the subquery, and on the row around it."""
 
     inside: tuple[nodes.Expr, ...] = ()

@@ -1,8 +1,9 @@
 """A relation of protected rows: where it comes from, whose rows they are, and how many of them one person can have."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -12,6 +13,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.refusals import unknown_column
 from dpproxy.planner.rows.fields import Field, Identifier
 from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedTable
+from dpproxy.values.structs import PartlyShown
 
 Inner = Callable[[exp.Expr, "JoinedRows"], Typed | None]
 """Compiles IN, EXISTS and scalar subqueries of an expression over rows; None for other nodes."""
@@ -21,8 +23,7 @@ EARLIER = "an earlier stage"
 """The source of what the statement itself released before, where its name is the analyst's."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedStage:
+class ReleasedStage(Struct, frozen=True):
     """What the next stage knows of a released relation: its query, and of its rows the number and what is unique."""
 
     query: nodes.Query
@@ -37,8 +38,7 @@ class ReleasedStage:
         return 1 if self.unique and self.unique <= equated else max(1, self.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """One item of FROM. Its physical columns have names that no other item of the statement has.
 
     ``unit`` is the column with the resolved privacy unit: None where a row is the unit, and in public relations, which
@@ -87,9 +87,10 @@ class Scan:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedRows:
+class JoinedRows(PartlyShown, Struct, frozen=True):
     """Scans joined: ``FROM tree joins WHERE conditions``."""
+
+    HIDDEN = frozenset({"inner"})
 
     scans: tuple[Scan, ...]
     unit: nodes.Expr | None
@@ -105,7 +106,7 @@ class JoinedRows:
     """Aliases of protected items whose side an outer join fills with NULL for public rows: these must count for 0."""
     hidden: frozenset[tuple[str, str]] = frozenset()
     """(alias, column) of the second column of USING: only its qualified name finds it."""
-    inner: Inner = field(default=lambda _node, _rows: None, repr=False)
+    inner: Inner = lambda _node, _rows: None
     outer: "JoinedRows | None" = None
     """The relation around a subquery."""
 

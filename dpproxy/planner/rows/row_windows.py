@@ -7,10 +7,11 @@ what the rows hold alone, not from how they are stored.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
@@ -79,8 +80,7 @@ def derive_windows(rows: JoinedRows, select: exp.Select, alias: str, planning: P
     return derived_scan(replace(rows, held=True), outer, fields, alias, planning)
 
 
-@dataclass(slots=True)
-class _Windows:
+class _Windows(Struct):
     """The window functions of one SELECT list over rows of which no unit has more than it may."""
 
     rows: JoinedRows

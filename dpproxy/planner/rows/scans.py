@@ -1,9 +1,11 @@
 """Tables as items of FROM: protected ones with their unit resolved, public ones as they are."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -160,8 +162,7 @@ def _is_bounded(column: Column, domain: Domain) -> bool:
     return column.type.oid == TIMESTAMPTZ.oid and isinstance(domain, Between | Members)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lookup:
+class _Lookup(Struct, frozen=True):
     """What the facts say of public columns."""
 
     planning: Planning

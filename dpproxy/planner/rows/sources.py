@@ -1,8 +1,9 @@
 """The entries of FROM: names looked up, subqueries planned."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -26,8 +27,7 @@ Relation = Scan | Open
 """What a subquery is: rows of people still, or open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Env:
+class Env(Struct, frozen=True):
     """The names of WITH, each with what its query can see, and how a subquery is planned."""
 
     plan: "Callable[[exp.Expr, str, Planning, Env], Relation]"
@@ -42,8 +42,7 @@ class Env:
     """Names of what is planned already, in a query that nobody wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class FromEntry:
+class FromEntry(Struct, frozen=True):
     """One entry of FROM, under its alias; a table's policy, or what a subquery became."""
 
     node: exp.Expr

@@ -5,7 +5,8 @@ the content itself: rows that tie there too are alike in everything that is read
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck

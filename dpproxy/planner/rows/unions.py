@@ -6,8 +6,8 @@ over the left side's where it has none.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -1,9 +1,11 @@
 """COPY ... TO STDOUT: its options, in both of PostgreSQL's spellings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NoReturn
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.messages import StatementText, Words
@@ -16,8 +18,7 @@ from dpproxy.wire.copying import CopyLayout
 _CSV: Final = CopyLayout("csv", ",", "", force_quote=frozenset())
 
 
-@dataclass(slots=True)
-class _Options:
+class _Options(Struct):
     """The options that the statement gives, by the field of ``CopyLayout`` that they set."""
 
     given: dict[str, Any] = field(default_factory=dict)

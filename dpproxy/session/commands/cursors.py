@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Stream
 from dpproxy.session.messages import Words
@@ -33,8 +35,7 @@ _MOST: Final = 2**31 - 1
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,10}").fullmatch
 
 
-@dataclass(slots=True)
-class _Declared:
+class _Declared(Struct):
     """The options of DECLARE."""
 
     name: str

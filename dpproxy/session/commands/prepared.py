@@ -1,9 +1,10 @@
 """PREPARE, EXECUTE and DEALLOCATE, over the same prepared statements as the protocol's Parse and Bind."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.messages import Words

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Notice
 from dpproxy.config.settings import SETTINGS, find

@@ -5,8 +5,10 @@ and its client learns of the cancel at a point of its padding grid.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Notice
 from dpproxy.session.messages import Words
@@ -20,8 +22,7 @@ Send = Callable[[int, bool], bool]
 _MOST_DIGITS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """One call; ``process`` is None where it is NULL, or a parameter."""
 
     process: int | None

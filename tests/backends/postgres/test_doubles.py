@@ -3,11 +3,11 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from operator import add, mul, sub
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.backends.postgres import doubles
 from dpproxy.backends.servers.dialect import ANYTHING, Reach, Value, ValueKind

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres.dialect import dialect

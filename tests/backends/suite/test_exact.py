@@ -1,11 +1,11 @@
 """The exact stage gives the same whole numbers on every engine."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Part
 from dpproxy.backends.source import Source

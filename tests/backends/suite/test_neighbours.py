@@ -1,11 +1,11 @@
 """Remove each unit in turn, on each engine: with its own choice of rows it moves no more than is paid for."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Part
 from tests.backends.suite.engines import ENGINES, Engine, opened

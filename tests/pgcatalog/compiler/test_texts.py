@@ -1,9 +1,9 @@
 """Texts as PostgreSQL reads them; each line is what `test_against_postgres.py` would find there too."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.sql import grammar

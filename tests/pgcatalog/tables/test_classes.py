@@ -1,5 +1,6 @@
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.tables.classes import PG_REWRITE

@@ -1,9 +1,9 @@
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
 from dpproxy.pgcatalog.tables.dependencies import PG_DEPEND

@@ -1,7 +1,7 @@
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.pgcatalog.tables.roles import role_oids

@@ -1,8 +1,7 @@
-import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
+from msgspec.structs import replace
 from sqlglot import parse_one
 
 from dpproxy.pgcatalog import Catalogue, CatalogueView
@@ -31,7 +30,7 @@ def test_settings_are_the_sessions_own(
 ):
     sql = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'jit'"
     assert ask(sql) == [("off",)]
-    other = dataclasses.replace(view, settings={"jit": "on"})
+    other = replace(view, settings={"jit": "on"})
     assert catalogue.run(other, parse_one(sql, read="postgres"), (), {}).rows == [("on",)]
 
 
@@ -41,7 +40,7 @@ def test_types_and_units_are_those_of_postgres(catalogue: Catalogue, view: Catal
         "standard_conforming_strings": "on", "search_path": "public", "own.thing": "x",
     }  # fmt: skip
     asked = parse_one("SELECT name, setting, unit, vartype FROM pg_catalog.pg_settings", read="postgres")
-    found = catalogue.run(dataclasses.replace(view, settings=given), asked, (), {}).rows
+    found = catalogue.run(replace(view, settings=given), asked, (), {}).rows
     assert {row[0]: row[1:] for row in found} == {
         "statement_timeout": ("30000", "ms", "integer"),
         "lock_timeout": ("0", "ms", "integer"),

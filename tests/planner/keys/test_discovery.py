@@ -1,9 +1,9 @@
 """Keys that are not public: how they are read, what is paid for them, what is refused."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.engine import payment
 from dpproxy.planner.keys.discovery import LONGEST_KEY, MOST_SHOWN

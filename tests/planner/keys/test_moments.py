@@ -3,11 +3,11 @@
 # ruff: noqa: DTZ001 - the type has no time zone
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -2,10 +2,10 @@
 
 # ruff: noqa: FBT003 - records written out
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Caller, Plan, PublicPlan

@@ -1,11 +1,11 @@
 """What a statement is given: one person's worst work in full, everybody's as it is estimated from declared sizes."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.analysis.work import CALL, row_work

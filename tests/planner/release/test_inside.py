@@ -1,11 +1,11 @@
 """Order statistics of views whose rows stay inside: what they are noised by, and what is refused."""
 
-from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.order import OrderStatistic

@@ -1,9 +1,9 @@
 """Order statistics as parts: which are released together, what each pays, and the bounds that are released beside."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Plan
 from dpproxy.policy.model import Ceiling, Composition

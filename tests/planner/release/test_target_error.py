@@ -1,10 +1,10 @@
 """dp.target_error: the least epsilon that is enough, or a refusal that says what would be."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Drawn, Plan

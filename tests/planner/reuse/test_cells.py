@@ -3,13 +3,13 @@
 # ruff: noqa: E501, DTZ001 - statements written out; of a type without zone
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Caller, Part
 from dpproxy.config.settings import DEFAULTS

@@ -1,9 +1,9 @@
 """How a release is described, and the key it is found by."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Part
 from dpproxy.engine.payloads import wanted_of

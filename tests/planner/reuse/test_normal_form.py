@@ -1,10 +1,9 @@
 """Which statements are one question: never two that differ, and one in all its words."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.analysis.totality import check_total

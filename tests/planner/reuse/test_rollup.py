@@ -3,12 +3,12 @@
 # ruff: noqa: E501, DTZ001 - statements written out; of a type without zone
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Part
 from dpproxy.engine.payloads import wanted_of

@@ -1,9 +1,9 @@
 """SELECT 1 FROM t LIMIT 1: one row from the policy, whatever the table holds."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.accounting.model import Cost
 from dpproxy.engine.payment import notice

@@ -1,8 +1,7 @@
 """Which schema a name without one is given, of those that the caller may know of."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import parse

@@ -1,9 +1,9 @@
 """Which blocks a release is about: none but their people move it, and nothing is claimed where that is not certain."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Plan
 from dpproxy.planner.explain import explain_text

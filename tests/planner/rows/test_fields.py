@@ -1,10 +1,10 @@
 """How the columns of relations are read, as values and as keys."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 import sqlglot
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis import duck

@@ -2,9 +2,9 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.values.errors import Refusal
 from tests.empty import empty

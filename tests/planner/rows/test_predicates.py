@@ -1,9 +1,9 @@
 """IN, EXISTS and single values over protected rows: about the same person, or released first, or refused."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.config.settings import PRESENT, moments
 from dpproxy.values.errors import (

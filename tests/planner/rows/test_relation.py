@@ -1,8 +1,7 @@
 """How names are found in FROM, and what is refused."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -1,11 +1,11 @@
 """Tables as items of FROM: which columns exist, whose the rows are, and what is known of public ones."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

@@ -1,8 +1,7 @@
 """The entries of FROM, the names of WITH, and subqueries that see nothing around them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes

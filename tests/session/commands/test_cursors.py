@@ -1,10 +1,10 @@
 """Cursors move as PostgreSQL's do, and their query runs once."""
 
-from dataclasses import replace
 from typing import NoReturn
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Output
 from dpproxy.engine.output import Portions

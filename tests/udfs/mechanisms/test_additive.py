@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import duckdb
 import pyarrow as pa
 import pytest
+from msgspec import Struct
 
 import udfs
 from dpproxy.algebra.plan import Plan, Summed
@@ -28,8 +28,7 @@ NAME = "cautious"
 GROUPED = "SELECT k, count(*), sum(x) FROM t GROUP BY k"
 
 
-@dataclass(frozen=True, slots=True)
-class Cautious:
+class Cautious(Struct, frozen=True):
     """Laplace noise at a part of the epsilon that it costs."""
 
     FUNCTION: ClassVar = "dp_cautious"

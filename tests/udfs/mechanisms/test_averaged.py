@@ -1,12 +1,12 @@
 """The mean of several draws: weights, rounding, and how often the truth is farther off than its half-width."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import isqrt
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from udfs.mechanisms import Gaussian, Laplace, Staircase
 from udfs.mechanisms.averaged import MOST_TERMS, SCALE, Averaged, Draw, widest

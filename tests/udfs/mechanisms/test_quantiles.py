@@ -3,11 +3,11 @@
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from udfs.mechanisms.levels import ONE
 from udfs.mechanisms.quantile import Quantile
