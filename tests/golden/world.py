@@ -3,7 +3,6 @@
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
@@ -31,6 +31,7 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import change_of
 from dpproxy.values.pgtypes import TIMESTAMPTZ, TYPES, Column, Schema
+from dpproxy.values.structs import PartlyShown
 from tests.empty import opened
 from tests.golden.engine_reading import unlisted
 from udfs.privacy import Exact, Released
@@ -54,15 +55,16 @@ _READERS = {
 }
 
 
-@dataclass(frozen=True)
-class World:
+class World(PartlyShown, Struct, frozen=True, dict=True):
     """Tables, rows and policy; ``schema`` is what the product's own backend reads from them."""
+
+    HIDDEN = frozenset({"rows"})
 
     ddl: tuple[str, ...]
     policy_ddl: tuple[str, ...]
     schema: Schema
     policy: Policy
-    rows: dict[str, list[Row]] = field(repr=False)
+    rows: dict[str, list[Row]]
     prepared: bool = False
     """Statements read prepared tables."""
 
