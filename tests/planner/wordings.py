@@ -1,8 +1,8 @@
 """One question in many words, and other questions that look like it."""
 
-from dataclasses import dataclass, replace
-
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 HEADER = (
     "CREATE TABLE t (id INTEGER NOT NULL, k VARCHAR, x INTEGER, y INTEGER NOT NULL, b BOOLEAN NOT NULL, d DOUBLE)",
@@ -71,8 +71,7 @@ MEASURES = ("count(*)", "sum({a}x)", "sum({a}y)", "avg({a}x)", "count({a}x)", "s
 KEYS = ("{a}k", "{a}y", "{a}b")
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A question: lines of conditions, aggregates and keys by their places; and whether both tables are joined."""
 
     conditions: frozenset[int]
