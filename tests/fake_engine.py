@@ -10,6 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NoReturn
 
+from msgspec import Struct
 from msgspec.structs import replace
 from psycopg.pq.abc import PGconn, PGresult
 
@@ -32,8 +33,7 @@ NAMED = (Column("region", TEXT), Column("n", INT8), Column("mean", FLOAT8), Colu
 RATIO_ROWS = (("north", 10, 1.5, Decimal("12.30")), ("süd", -3, float("inf"), None))
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Struct, frozen=True):
     """What the engine knows of one statement."""
 
     columns: tuple[Column, ...] | None

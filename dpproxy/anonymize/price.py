@@ -1,9 +1,10 @@
 """Options that the differentially private methods share (epsilon, delta, k), and how they divide epsilon."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 from typing import Final
+
+from msgspec import Struct
 
 from dpproxy.anonymize import options
 from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, ViewRequest
@@ -20,8 +21,7 @@ EPSILON_HELP: Final = "the loss of the whole release"
 K_HELP: Final = "rows to a cluster, or auto: by the predicted error"
 
 
-@dataclass(frozen=True, slots=True)
-class Purse:
+class Purse(Struct, frozen=True):
     """What a build may lose: whole nano-epsilon, or nano-rho where ``concentrated``; parts of it are rounded down."""
 
     nano: int

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace as replaced
 
 from dpproxy.algebra.plan import Answer
@@ -19,8 +20,7 @@ from tests.fake_engine import FakeEngine, drive, logged_in
 COLUMNS = (Column("i", INT8),)
 
 
-@dataclass
-class Counting:
+class Counting(Struct):
     """The numbers to ``most``; ``breaks`` raises once it was taken as far."""
 
     most: int
