@@ -5,7 +5,6 @@ on, then the number of rows that it reads, then that of one table. Nothing is re
 found depends on what the caller may ask, as the refusal itself does.
 """
 
-import re
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
@@ -27,8 +26,6 @@ BY_DESIGN = frozenset(
     {"0A000", "42501", "42703", "42803", "42804", "42883", "42P20", "54001", "PD002", "PD003"}
 )
 """SQLSTATEs of what is understood and not answered; others say what to correct."""
-_QUERY = re.compile(r"(SELECT|WITH)\b[^;]*;")
-"""A hint that is a statement, and nothing else."""
 NONE_NEAR = "Neither the statement without it nor a count of its rows is answered."
 """Said where nothing that was tried is answered."""
 
@@ -45,7 +42,8 @@ def with_statement(refusal: Refusal, tree: exp.Expr, check: Callable[[str], obje
     if refusal.sqlstate not in BY_DESIGN:
         return
     if hint.endswith(";"):
-        if not _QUERY.fullmatch(hint) or _is_answered(hint[:-1], check):
+        is_query = hint.startswith(("SELECT ", "WITH ")) and hint.count(";") == 1
+        if not is_query or _is_answered(hint[:-1], check):
             return
         hint = ""
     words = [hint] if hint else []
