@@ -179,7 +179,7 @@ def test_a_limit_of_delta_is_exact(batch: Batch, make: Callable[..., Charge], ki
             {"budget": Fraction(1), "ceiling": NO_DELTA},
             'the privacy ceiling of "people" has delta 0 left, the statement asks for 0.000333334',
             "It has no DELTA.",
-            "An administrator declares it with LIMIT EPSILON ... DELTA ... and CEILING EPSILON ... DELTA ...",
+            "An administrator declares it with DELTA, of the budget and of the ceiling.",
         ),
     ],
 )

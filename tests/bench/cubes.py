@@ -44,18 +44,17 @@ HEAD: Final = (
 )
 
 
-class Asked(Lattice):
+class Asked(Lattice, frozen=True):
     """A lattice with a workload of its own: the mean of some products of sets."""
 
-    def __init__(self, axes: tuple[Axis, ...], queries: Sequence[Sequence[Floats]]) -> None:
-        super().__init__(axes)
-        object.__setattr__(self, "queries", queries)
+    queries: Sequence[Sequence[Floats]]
 
     @cached_property
     def workload(self) -> Floats:
         """How much of what is read lies in each component, in the mean."""
-        queries: Sequence[Sequence[Floats]] = self.__dict__["queries"]
-        found = [outer([a.energies(q) for a, q in zip(self.axes, each, strict=True)]) for each in queries]
+        found = [
+            outer([a.energies(q) for a, q in zip(self.axes, each, strict=True)]) for each in self.queries
+        ]
         mean: Floats = np.mean(found, axis=0)
         return mean
 

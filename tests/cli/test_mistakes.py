@@ -259,8 +259,8 @@ STATEMENTS = (
     (
         "ann",
         "SELECT count(*) FROM sales.visits",
-        '"visits" does not exist',
-        "Tables are in the schema public here",
+        'relation "sales.visits" does not exist',
+        "It is in the schema public here: FROM visits.",
     ),
     ("ann", "SELECT count(*) FROM vists", '"vists" does not exist', "Did you mean visits?"),
     ("ann", 'SELECT count(*) FROM visits WHERE ward = "n"', '"n" does not exist', "single quotes: 'n'."),

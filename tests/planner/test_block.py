@@ -35,14 +35,10 @@ def test_each_grouping_set_is_a_part(world: World):
 def test_intervals_are_for_what_is_shown_only(world: World):
     shown = {"dp.intervals": "columns"}
     inner = "SELECT city, count(*) AS n FROM people GROUP BY city"
-    assert [o.column.name for o in plan_of(world, inner, shown).outputs] == [
-        "city",
-        "n",
-        "n_ci_low",
-        "n_ci_high",
-    ]
+    names = ["city", "n", "n_ci_low", "n_ci_high"]
+    assert [o.column.name for o in plan_of(world, inner, shown).outputs] == names
     outer = plan_of(world, f"SELECT * FROM ({inner}) AS t", shown)
-    assert [o.column.name for o in outer.outputs] == ["city", "n"]
+    assert [o.column.name for o in outer.outputs] == names
 
 
 @pytest.mark.parametrize(
