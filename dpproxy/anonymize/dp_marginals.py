@@ -78,6 +78,8 @@ _MOST_CELLS: Final = 1 << 11
 """The most cells of a pair or triple."""
 _MOST_WHOLE: Final = 1 << 18
 """The most cells of all attributes together."""
+_MOST_AXES: Final = 32
+"""The most attributes that are counted together, however few values each has."""
 _MOST_TRIPLES: Final = 1 << 9
 """The most triples that are candidates."""
 _MERGED: Final = 2
@@ -287,7 +289,7 @@ def _rows(
 def _bins(singles: list[Single], measured: Measured, total: int, words: Words) -> dict[int, Integers]:
     """The bins of each attribute, shape (total,): drawn along a forest, or from the model if there is more."""
     together, _ = measured.get((tuple(range(len(singles))), 0), (None, 0.0))
-    if together is not None:
+    if together is not None and len(measured) == 1:
         counts = forest.settled(together.ravel(), float(total))[None]
         cells = forest.drawn(np.zeros(total, dtype=np.int64), counts, words)
         return dict(enumerate(np.unravel_index(cells, together.shape)))
@@ -378,7 +380,7 @@ def whole(plan: MarginalsPlan, total: int) -> int:
 
     Where noise is rare, its variance is about how much it adds to a cell.
     """
-    if len(plan.lines) == 1:
+    if not 1 < len(plan.lines) <= _MOST_AXES:
         return 0
     noise = plan.purse.deviation(TOGETHER)
     most = min(_NOISE * total / min(noise, noise**2), _MOST_WHOLE)

@@ -15,6 +15,7 @@ from dpproxy.server.options import Options
 from dpproxy.server.place import Place
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import say, tell
+from dpproxy.values.errors import StartupError
 
 
 def serve(arguments: Arguments) -> int:
@@ -46,6 +47,13 @@ def _check(config: Config) -> None:
         server_context(config.tls_certificate, config.tls_key)
     elif config.host not in LOCAL:
         tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
+    if config.metrics_port and config.processes > 1:
+        last = config.metrics_port + config.processes - 1
+        if last > 65535 or config.metrics_port <= config.port <= last:
+            raise StartupError(
+                f"metrics.port: expected ports {config.metrics_port} to {last}, one for each process, to be other "
+                f"than {config.port} and at most 65535"
+            )
 
 
 def _serve_by_several(config: Config) -> None:

@@ -115,16 +115,17 @@ class LoadMark:
         """A thread that looks every ``EVERY`` seconds, and where another process has acted, until ``wait`` is True."""
 
         def looking() -> None:
-            acted, due = self._acted_upon(), time.monotonic() + EVERY
+            seen, due = self._done, time.monotonic() + EVERY
             while not wait(min(SOON, EVERY)):
-                before, acted = acted, self._acted_upon()
-                if acted == before and time.monotonic() < due:
-                    continue
-                due = time.monotonic() + EVERY
                 try:
+                    acted = self._acted_upon()
+                    if acted == seen and time.monotonic() < due:
+                        continue
+                    due = time.monotonic() + EVERY
                     if self.look(renew, advance):
                         progress("the data was loaded anew: its version has advanced")
-                except (StartupError, Refusal, OSError) as error:
+                    seen = acted
+                except (StartupError, Refusal, OSError, ValueError) as error:
                     progress(f"the mark of a load has moved: {error}")
 
         thread = threading.Thread(target=looking, name="load mark", daemon=True)

@@ -394,6 +394,7 @@ class Plans:
         given = (
             *(settings[name] for name in session_settings.PLANNED_BY),
             settings.get(session_settings.PRESENT),
+            session_settings.search_path(settings, caller.user),  # "$user" is another schema for each
         )
         who = caller.user if settings["dp.target_error"] else ""
         state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables

@@ -157,7 +157,7 @@ def _simultaneous(select: exp.Select, listed: Sequence[SelectItem], scope: Relea
 
 def _together(listed: Sequence[SelectItem], scope: ReleasedScope) -> ReleasedScope:
     """The scope with intervals that hold for all rows at once."""
-    return replace(scope, confidence=together(scope.confidence, listed, scope.calls, scope.groups))
+    return replace(scope, confidence=together(scope.confidence, listed, scope.calls, scope.candidates))
 
 
 def together(

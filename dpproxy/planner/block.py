@@ -186,6 +186,7 @@ class _Block(Struct, frozen=True):
             self.planning,
             frozenset(present),
             self.env,
+            candidates=keys.most,
             selected=decides is not None or bool(in_stages),
             apart=self.apart,
         )
@@ -280,7 +281,7 @@ class _Block(Struct, frozen=True):
         """Of each interval: all at once where released values decide which groups are shown."""
         found, listed = session.confidence(self.planning.context.settings), items(self.select)
         is_chosen = len(calls) > len(self.aggregates) or is_selected(self.select, listed, calls)
-        return together(found, listed, calls, keys.count) if is_chosen else found
+        return together(found, listed, calls, keys.most) if is_chosen else found
 
     def _alone(self, keys: Keys, inner: Inner) -> Noise:
         """The noise of an aggregate that is released by itself for the whole loss."""

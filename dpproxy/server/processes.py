@@ -89,35 +89,46 @@ class Processes(Struct):
         """Run one process, and start it again when it ends."""
         pause, begun = AGAIN, self._begun[number]
         while not self._stopping.is_set():
-            part = self._parts[number] = await self._start(number)
-            if self._stopping.is_set():  # meanwhile
-                self._stop()
-            status = await part.process.wait()
-            del self._parts[number]
-            part.channel.close()
-            self._pass(number, {"kind": "lost", "number": number})
+            served, end = False, ""
+            try:
+                served, end = await self._run(number)
+            except OSError as error:  # no memory, process or file is left: the others serve on
+                end = f"cannot be started: {error.strerror}"
             if not begun.done():
                 begun.set_result(None)
                 if number == 0:
                     return
             if not self._stopping.is_set():
-                pause = AGAIN if part.serves else min(2 * pause, LONGEST)
-                self.tell(
-                    f"process {number + 1} of {self.count} ended with status {status}; it is started again"
-                )
+                pause = AGAIN if served else min(2 * pause, LONGEST)
+                self.tell(f"process {number + 1} of {self.count} {end}; it is started again")
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), pause)
+
+    async def _run(self, number: int) -> tuple[bool, str]:
+        """One process until it ends: whether it served, and how it ended. Raises ``OSError`` where none can start."""
+        part = self._parts[number] = await self._start(number)
+        if self._stopping.is_set():  # meanwhile
+            self._stop()
+        status = await part.process.wait()
+        del self._parts[number]
+        part.channel.close()
+        self._pass(number, {"kind": "lost", "number": number})
+        return part.serves, f"ended with status {status}"
 
     async def _start(self, number: int) -> _Part:
         ours, theirs = pair()
         with theirs:
             place = Place(number, self.count, theirs, self.options.page_key)
-            process = await asyncio.create_subprocess_exec(
-                *self.command,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # an interrupt at the terminal is for this process, which passes it on
-                env={**os.environ, VARIABLE: place.text()},
-            )
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *self.command,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,  # an interrupt at the terminal is for this process, which passes it on
+                    env={**os.environ, VARIABLE: place.text()},
+                )
+            except OSError:
+                ours.close()
+                raise
         part = _Part(process, Channel(ours, lambda message, _client: self._heard(number, part, message)))
         return part
 
@@ -154,7 +165,10 @@ class Processes(Struct):
         for one in listener.sockets:
             own = socket.socket(fileno=os.dup(one.fileno()))
             own.settimeout(0)
-            own.listen(BACKLOG)
+            try:
+                own.listen(BACKLOG)
+            except OSError as error:
+                raise StartupError(f"cannot listen: {error.strerror}") from error
             self._listeners.append(own)
         self._wait_for_clients()
 

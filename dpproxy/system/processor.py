@@ -56,12 +56,14 @@ class Processor:
         is_free = True
         try:
             while True:
-                if is_free or self._is_crowded():
-                    is_free = not is_free  # for a tick: the system knows best which one is idle
-                    self._settle(_ALL if is_free else frozenset({_current()}))
+                with suppress(OSError):  # no file can be opened: at the next tick, perhaps
+                    if is_free or self._is_crowded():
+                        is_free = not is_free  # for a tick: the system knows best which one is idle
+                        self._settle(_ALL if is_free else frozenset({_current()}))
                 await sleep(TICK)
         finally:
-            self._settle(_ALL)
+            with suppress(OSError):
+                self._settle(_ALL)
 
     def _settle(self, where: frozenset[int]) -> None:
         for thread in threading.enumerate():

@@ -248,3 +248,24 @@ def test_two_tables_of_one_name_are_none():
     assert together(public, {"a": Schema({"u": column}, (key,))}).constraints == (
         ForeignKey("a.u", ("x",), "a.v", ("y",)),
     )
+
+
+def test_the_schema_of_one_user_is_not_anothers(tmp_path: Path):
+    """Of the default path: what was planned for one is not found again for the other."""
+    path = tmp_path / "own.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "CREATE SCHEMA ann; CREATE TABLE ann.own AS SELECT 1 AS a; CREATE TABLE own AS SELECT 2 AS a"
+        )
+    policy = """
+ALTER TABLE ann.own SET PRIVACY PUBLIC;
+ALTER TABLE own SET PRIVACY PUBLIC;
+GRANT SELECT ON ann.own TO analyst;
+GRANT SELECT ON own TO analyst;
+"""
+    home = tmp_path / "home"
+    home.mkdir()
+    with serving(_written(home, f'path = "{path}"\nschemas = ["ann"]', policy)) as proxy:
+        for user, found in (("bob", 2), ("ann", 1), ("bob", 2), ("ann", 1)):
+            with psycopg.connect(proxy.dsn(user), autocommit=True) as connection:
+                assert connection.execute("SELECT a FROM own").fetchall() == [(found,)], user

@@ -27,7 +27,7 @@ POSTGRES = "@localhost:5432/clinic"
 """The server that pages have their tables in."""
 NOTHING_TO_RUN = {"grammar": "statements.md", "drawing": "architecture.md"}
 """Marks of texts that are no example, each with the one page that may have it."""
-NOT_RUN = 7
+NOT_RUN = 8
 """Blocks that say why they are not run: fewer are welcome."""
 
 

@@ -18,7 +18,8 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.keys import GroupKey, of_moments
+from dpproxy.analysis.keys import GroupKey, inside, of_moments
+from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import INT64, Typed, midnight
 from dpproxy.planner.keys import derivation as derived
 from dpproxy.planner.keys.public_tables import public_key
@@ -102,6 +103,12 @@ def _key(name: str, typed: Typed, inside: nodes.Expr | None, at: int | None) -> 
     return GroupKey(name, typed, typed.sql, (), present)
 
 
+def among(listed: GroupKey, at: int | None) -> GroupKey:
+    """A key with a list of which whatever the rows hold is shown, and nothing beside the list."""
+    found = _key(listed.name, replace(listed.typed, sql=listed.raw), inside(listed), at)
+    return replace(found, in_utc=listed.in_utc)
+
+
 def _small(typed: Typed) -> nodes.Expr:
     """A whole number as BIGINT. One that is none is no key: -(-2^63) would fail the statement of whoever asks."""
     raw = duck.cast(typed.sql, "BIGINT")
@@ -116,7 +123,17 @@ def _small(typed: Typed) -> nodes.Expr:
 
 def _limited(node: exp.Column, rows: JoinedRows) -> tuple[Typed, nodes.Expr, nodes.Expr | None]:
     """A discovered column with public bounds, what holds it, and where it is inside them; None for no condition."""
-    typed, raw = rows.field(node).read(node), duck.column(rows.field(node).column.name)
+    field = rows.field(node)
+    typed, raw = field.read(node), duck.column(field.column.name)
+    domain = getattr(field, "domain", None)
+    if domain is not None and not isinstance(domain, Discovered):
+        if typed.opaque:
+            raise BoundsMissing(
+                f"the declared values of {node.name} are too many to look for keys among them",
+                hint=f"List the keys with {node.name} IN.",
+                position=position(node),
+            )
+        return typed, typed.sql, None
     if typed.type.oid in TEXTS:
         short = nodes.Binary("<=", duck.call("length", raw), duck.integer(LONGEST_KEY))
         return replace(typed, longest=LONGEST_KEY, opaque=False), raw, short

@@ -16,7 +16,7 @@ from dpproxy.analysis.keys import GroupKey, check_size, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.planner.answer import ordinal
 from dpproxy.planner.keys.conditions import asked_key
-from dpproxy.planner.keys.discovery import PLANNED, discovered_set, key_of, unlisted
+from dpproxy.planner.keys.discovery import MOST_SHOWN, PLANNED, among, discovered_set, key_of, unlisted
 from dpproxy.planner.keys.keysets import key_sets
 from dpproxy.planner.keys.narrowing import narrowed
 from dpproxy.planner.keys.public_tables import public_key
@@ -41,6 +41,11 @@ class Keys(Struct, frozen=True):
     def count(self) -> int:
         """How many keys are answered; of discovered ones, for how many the answer is planned."""
         return PLANNED if self.discovered else prod(len(s.rows) for s in self.sets)
+
+    @property
+    def most(self) -> int:
+        """How many keys may be shown: intervals that hold together hold for so many."""
+        return MOST_SHOWN if self.discovered else self.count
 
     @property
     def discovered(self) -> bool:
@@ -205,8 +210,23 @@ def group_keys(
     except (BoundsMissing, TooComplex):
         if not planning.delta_share():
             raise
-        return _discovered({node: unlisted(node, rows, planning, position(node)) for node in nodes}, rows)
+        return _discovered({node: _searched(node, rows, planning, conditions) for node in nodes}, rows)
     return Keys(_answered(by_node, sets), sets)
+
+
+def _searched(
+    node: exp.Expr, rows: JoinedRows, planning: Planning, conditions: Sequence[exp.Expr]
+) -> GroupKey:
+    """A key that is looked for in the rows: among its declared values, where these can be listed."""
+    try:
+        listed = _key(node, rows, planning, conditions)
+    except (BoundsMissing, TooComplex):
+        return unlisted(node, rows, planning, position(node))
+    return (
+        listed
+        if listed.is_discovered or public_key(node, rows) is not None
+        else among(listed, position(node))
+    )
 
 
 def _discovered(found: Mapping[exp.Expr, GroupKey], rows: JoinedRows) -> Keys:

@@ -238,7 +238,7 @@ class _Distances:
         sd = call.error(self._confidence).noise_sd
         if not sd or self._scope.filtered:
             return None
-        reach = widest(call.draw[0], max(1, self._scope.groups), self._confidence)
+        reach = widest(call.draw[0], max(1, self._scope.candidates), self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
         many = as_double(compile_expression(counted, self._scope.scope()))
         total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))

@@ -84,6 +84,8 @@ class ReleasedScope(Struct, frozen=True):
     present: frozenset[exp.Expr]
     """The keys of this grouping set."""
     env: Env
+    candidates: int = 1
+    """How many groups may be shown: intervals that hold together hold for so many."""
     selected: bool = False
     """Which groups are shown follows from released values, whatever the SELECT says."""
     filtered: bool = False

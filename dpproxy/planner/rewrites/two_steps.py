@@ -5,6 +5,8 @@ numbers: each is an outer query over the columns of an inner one. So are windows
 which are released first.
 """
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from dpproxy.aggregates.table import is_call
@@ -12,7 +14,7 @@ from dpproxy.analysis.position import position
 from dpproxy.planner.keys.grouping import grouping_sets, has_aggregates
 from dpproxy.planner.rows.derive import expanded
 from dpproxy.planner.rows.people import grouped, key_columns
-from dpproxy.planner.rows.relation import JoinedRows
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.planner.rows.row_windows import has_windows
 from dpproxy.planner.select_list import SelectItem
 from dpproxy.values.errors import SyntaxRefused, UnitLost
@@ -91,7 +93,7 @@ def _over_groups(select: exp.Select, rows: JoinedRows) -> Halves | None:
             return node
         return columns.setdefault(node, _held(len(columns))).copy()
 
-    shown = [i.node.transform(held) for i in listed]
+    shown = [_in_own(i.node, held) for i in listed]
     inner = _inner(select, list(columns))
     inner.set("group", exp.Group(expressions=[k.copy() for k in keys]))
     inner.set("having", _copied(select, "having"))
@@ -121,11 +123,11 @@ def over_sets(select: exp.Select, rows: JoinedRows) -> Halves | None:
             return node
         return columns.setdefault(node, _held(len(columns))).copy()
 
-    outer = _outer([i.node.transform(held) for i in listed], listed)
+    outer = _outer([_in_own(i.node, held) for i in listed], listed)
     order = select.args.get("order")
     for entry in order.expressions if order is not None else ():
         is_named = type(entry.this) is exp.Column and any(i.name == entry.this.name for i in listed)
-        this = entry.this.copy() if is_named else entry.this.transform(held)
+        this = entry.this.copy() if is_named else _in_own(entry.this, held)
         outer = outer.order_by(exp.Ordered(**{**entry.args, "this": this}), copy=False)
     for name in ("limit", "offset", "distinct"):
         outer.set(name, _copied(select, name))
@@ -136,6 +138,22 @@ def over_sets(select: exp.Select, rows: JoinedRows) -> Halves | None:
     inner.set("limit", None)
     inner.set("offset", None)
     return inner, outer
+
+
+def _in_own(tree: exp.Expr, held: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """A copy with the nodes replaced that belong to it, not to a subquery; of what is replaced nothing else is."""
+    root = exp.Paren(this=tree.copy())
+    done: set[int] = set()
+    for node in [*own_nodes(root)]:
+        above = node.parent
+        while above is not None and id(above) not in done:
+            above = above.parent
+        is_own = above is None and node is not root and not isinstance(node, exp.Query)
+        if is_own and (new := held(node)) is not node:
+            done.add(id(node))
+            node.replace(new)
+    copy: exp.Expr = root.this
+    return copy
 
 
 def _copied(select: exp.Select, name: str) -> exp.Expr | None:
@@ -152,7 +170,10 @@ def _inner(select: exp.Select, shown: list[exp.Expr]) -> exp.Select:
 
 
 def _outer(shown: list[exp.Expr], listed: list[SelectItem]) -> exp.Select:
-    columns = [exp.alias_(node, item.name, quoted=True) for node, item in zip(shown, listed, strict=True)]
+    columns = [
+        exp.Alias(this=node, alias=exp.to_identifier(item.name, quoted=True))  # of a subquery, too
+        for node, item in zip(shown, listed, strict=True)
+    ]
     return exp.select(*columns).from_(exp.Table(this=exp.to_identifier(ROWS, quoted=True)))
 
 
