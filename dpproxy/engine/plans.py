@@ -394,11 +394,12 @@ class Plans:
         given = (
             *(settings[name] for name in session_settings.PLANNED_BY),
             settings.get(session_settings.PRESENT),
-            session_settings.search_path(settings, caller.user),  # "$user" is another schema for each
         )
+        named = {"public", *(schema for schema, _ in self._schema.places.values())}
+        own = caller.user if caller.user in named else ""  # what "$user" of a search path stands for
         who = caller.user if settings["dp.target_error"] else ""
         state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables
-        return given, who, caller.roles, state, self._backend.epoch
+        return given, own, who, caller.roles, state, self._backend.epoch
 
 
 def _rights_and_columns(plan: PublicPlan) -> tuple[object, ...]:
