@@ -78,13 +78,7 @@ class Answer(PartlyShown, PartlyCompared, Struct, frozen=True):
     date, datetime. Where there is a stream, it has the rows, and the tag lacks their number.
     """
 
-    HIDDEN = frozenset(
-        {
-            "rows",
-            "stream",
-            "still",
-        }
-    )
+    HIDDEN = frozenset({"rows", "stream", "still"})
     UNCOMPARED = frozenset({"still"})
 
     tag: str
@@ -355,13 +349,7 @@ class PreparedTable(PartlyCompared, Struct, frozen=True):
     ``query`` gives its rows; it takes the truncation secret as parameter 1 where ``truncated``.
     """
 
-    UNCOMPARED = frozenset(
-        {
-            "table",
-            "query",
-            "truncated",
-        }
-    )
+    UNCOMPARED = frozenset({"table", "query", "truncated"})
 
     name: str
     table: str

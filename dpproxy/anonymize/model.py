@@ -134,14 +134,7 @@ class Anonymized(PartlyShown, Struct, frozen=True):
         achieved: figures that depend on the rows (t, the smallest class): for users with exact grants only.
     """
 
-    HIDDEN = frozenset(
-        {
-            "rows",
-            "linked",
-            "source",
-            "achieved",
-        }
-    )
+    HIDDEN = frozenset({"rows", "linked", "source", "achieved"})
 
     rows: Table
     linked: Mapping[str, "Linked"] = field(default_factory=dict)

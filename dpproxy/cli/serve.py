@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sys
 
 from msgspec.structs import replace
 
@@ -13,6 +12,7 @@ from dpproxy.config.tls import server_context
 from dpproxy.config.users import UsersFile, check_private, mock_key, read_users
 from dpproxy.server.options import Options
 from dpproxy.server.place import Place
+from dpproxy.system.process import serve_command
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import say, tell
 from dpproxy.values.errors import StartupError
@@ -61,22 +61,13 @@ def _serve_by_several(config: Config) -> None:
     from dpproxy.server.processes import Processes  # noqa: PLC0415 - slow to import
 
     own = Options(host=config.host, port=config.port)
-    module = [
-        "-m",
-        "dpproxy.system.process",
-        str(os.getpid()),
-        "dpproxy",
-        "serve",
-        "--config",
-        str(config.file),
-    ]
     with page(config, own.page_key, tell) as show:
 
         def listening(told: str, port: int) -> None:
             say(told.format(port=port))
             show(port)
 
-        Processes(own, config.processes, (sys.executable, *module), tell).run(listening)
+        Processes(own, config.processes, serve_command(config.file), tell).run(listening)
 
 
 def _part(config: Config, place: Place) -> Config:

@@ -27,12 +27,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 class Data(PartlyShown, Struct, frozen=True):
     """One data source: where its rows are (a file, a directory or a server), and its own policy and ledger."""
 
-    HIDDEN = frozenset(
-        {
-            "url",
-            "ledger",
-        }
-    )
+    HIDDEN = frozenset({"url", "ledger"})
 
     path: Path | None = None
     url: str | None = None

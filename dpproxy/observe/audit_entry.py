@@ -44,12 +44,7 @@ class AuditOutcome(Enum):
 class AuditEntry(PartlyShown, Struct, frozen=True):
     """What happened; ``at`` is in microseconds since 1970, ``nano`` the price in nano-epsilon."""
 
-    HIDDEN = frozenset(
-        {
-            "statement",
-            "reason",
-        }
-    )
+    HIDDEN = frozenset({"statement", "reason"})
 
     at: int
     user: str

@@ -170,7 +170,7 @@ class _Block(Struct, frozen=True):
         asked = self.aggregates if decides is None else with_rows(self.aggregates, decides)
         calls, numbers = self._release(keys, asked)
         most = None if decides is None else threshold(calls[decides], groups)
-        if most is not None and self.top:
+        if most is not None:
             self.planning.hidden = max(most, self.planning.hidden or 0)
         first = numbers[0]
         in_stages = self._in_stages(keys, first)

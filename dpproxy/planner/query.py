@@ -242,7 +242,7 @@ def _of_rows(
     if halves is not None:
         inner, outer = halves
         planned = {ROWS: _selected(rows, inner, ROWS, planning, env, top=False)}
-        return env.plan(outer, alias, planning, replace(env, planned=planned))
+        return _select(outer, alias, planning, replace(env, planned=planned), top=top)
     return _selected(rows, select, alias, planning, env, top=top)
 
 

@@ -11,12 +11,7 @@ from dpproxy.values.structs import PartlyShown
 class Options(PartlyShown, Struct, frozen=True):
     """The options of a server; times in seconds."""
 
-    HIDDEN = frozenset(
-        {
-            "mock_key",
-            "page_key",
-        }
-    )
+    HIDDEN = frozenset({"mock_key", "page_key"})
 
     host: str = "127.0.0.1"
     port: int = 6432

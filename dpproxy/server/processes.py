@@ -74,7 +74,7 @@ class Processes(Struct):
         for one in self._listeners:
             one.close()
         if told is None and not self._stopping.is_set():
-            raise StartupError("the first process did not start; its own line above says why")
+            raise StartupError("the first process did not start; a line above says why")
 
     def _stop(self) -> None:
         """Pass the signal on: at the first one running statements end, at the second they are interrupted."""
@@ -89,18 +89,19 @@ class Processes(Struct):
         """Run one process, and start it again when it ends."""
         pause, begun = AGAIN, self._begun[number]
         while not self._stopping.is_set():
-            served, end = False, ""
             try:
                 served, end = await self._run(number)
             except OSError as error:  # no memory, process or file is left: the others serve on
-                end = f"cannot be started: {error.strerror}"
+                served, end = False, f"could not be started: {error.strerror}"
+            said = f"process {number + 1} of {self.count} {end}"
             if not begun.done():
                 begun.set_result(None)
                 if number == 0:
+                    self.tell(said)
                     return
             if not self._stopping.is_set():
                 pause = AGAIN if served else min(2 * pause, LONGEST)
-                self.tell(f"process {number + 1} of {self.count} {end}; it is started again")
+                self.tell(f"{said}; it is started again")
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), pause)
 

@@ -144,12 +144,7 @@ class PreparedStatement(Struct, frozen=True):
 class Portal(PartlyShown, Struct):
     """A statement with its parameters; its answer is computed once and sent in parts."""
 
-    HIDDEN = frozenset(
-        {
-            "values",
-            "answer",
-        }
-    )
+    HIDDEN = frozenset({"values", "answer"})
 
     statement: PreparedStatement
     values: tuple[object, ...]

@@ -44,12 +44,7 @@ class Transaction(PartlyCompared, Struct):
     those that a rollback returns to, and ``initial`` those that RESET returns to.
     """
 
-    UNCOMPARED = frozenset(
-        {
-            "start_time",
-            "arrival",
-        }
-    )
+    UNCOMPARED = frozenset({"start_time", "arrival"})
 
     initial: Settings
     settings: Settings = field(default_factory=dict)

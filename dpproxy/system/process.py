@@ -42,6 +42,12 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def serve_command(config: Path) -> tuple[str, ...]:
+    """``dpproxy serve`` with a configuration, which ends when this process does."""
+    own = "-m", "dpproxy.system.process", str(os.getpid())
+    return (sys.executable, *own, "dpproxy", "serve", "--config", str(config))
+
+
 @contextmanager
 def serving(config: Path) -> Iterator[tuple[Process, str]]:
     """Run ``dpproxy serve`` with a configuration and no environment variables of ours; yields its process and address.
@@ -50,16 +56,7 @@ def serving(config: Path) -> Iterator[tuple[Process, str]]:
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DPPROXY_")}
     process = subprocess.Popen(  # noqa: S603 - this program itself
-        [
-            sys.executable,
-            "-m",
-            "dpproxy.system.process",
-            str(os.getpid()),
-            "dpproxy",
-            "serve",
-            "--config",
-            str(config),
-        ],
+        serve_command(config),
         cwd=_ROOT,
         env=environment,
         stdout=subprocess.PIPE,

@@ -52,15 +52,7 @@ class Outcome(Struct, frozen=True):
 class Login(PartlyShown, Struct):
     """One login of a user. Its statements run one after the other."""
 
-    HIDDEN = frozenset(
-        {
-            "name",
-            "token",
-            "outcomes",
-            "_turn",
-            "_cancelling",
-        }
-    )
+    HIDDEN = frozenset({"name", "token", "outcomes", "_turn", "_cancelling"})
 
     user: str
     database: str

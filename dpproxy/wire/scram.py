@@ -42,13 +42,7 @@ _CLIENT_FINAL: Final = re.compile(
 class ScramSecret(PartlyShown, Struct, frozen=True):
     """The stored form of a password: it verifies a proof, but cannot produce one."""
 
-    HIDDEN = frozenset(
-        {
-            "salt",
-            "stored_key",
-            "server_key",
-        }
-    )
+    HIDDEN = frozenset({"salt", "stored_key", "server_key"})
 
     salt: bytes
     iterations: int

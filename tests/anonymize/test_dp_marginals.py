@@ -355,3 +355,10 @@ def test_the_choice_of_cliques_keeps_its_promise() -> None:
 
     assert bound(1) <= 1
     assert bound(8) > 1  # 1.8 to 2.3 of 3.9: the audit sees what there is to see
+
+
+def test_as_many_columns_as_an_array_has_no_axes_for() -> None:
+    attributes = (Attribute("a", Categories(2)), *(Attribute(f"c{n}", Categories(1)) for n in range(70)))
+    rows = np.zeros((400, len(attributes)), dtype=np.int64)
+    made = DpMarginals().check(request(attributes, epsilon=10)).make(rows, os.urandom, silent)
+    assert made.rows.shape[1] == len(attributes)

@@ -47,3 +47,14 @@ def test_a_network_without_tls_is_warned_of(
     (tmp_path / "empty" / "t.parquet").write_text("no such thing")
     assert main(["serve", "--config", str(file)]) == 2
     assert ("without TLS" in capsys.readouterr().err) == is_warned
+
+
+@pytest.mark.parametrize("metrics", [6431, 65535])
+def test_each_process_needs_a_port_for_its_metrics(
+    metrics: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = write(tmp_path, "127.0.0.1:6432")
+    more = f"processes = 2\n[metrics]\nport = {metrics}\n[state]"
+    file.write_text(file.read_text().replace("[state]", more))
+    assert main(["serve", "--config", str(file)]) == 2
+    assert f"ports {metrics} to {metrics + 1}" in capsys.readouterr().err

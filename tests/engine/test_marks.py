@@ -304,3 +304,32 @@ def test_a_mark_in_a_table_that_is_not_public_is_a_mistake(
         in_database(tmp_path, policy, monkeypatch),
     ):
         pass
+
+
+def test_a_mark_that_cannot_be_read_once_is_read_again(mark: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(marks, "SOON", 0.01)
+    mark.write_text("monday")
+    first, second = (LoadMark(in_file(mark), mark.parent / "state", bytes(32)) for _ in range(2))
+    first.begin(lambda: None)
+    reads, failures = second._acted_upon, iter([OSError("no file is left"), ValueError("half written")])
+    renewed, ended, told = threading.Event(), threading.Event(), list[str]()
+
+    def read() -> str | None:
+        for failure in failures:
+            raise failure
+        return reads()
+
+    def renew(between: Callable[[], None]) -> None:
+        between()
+        renewed.set()
+
+    monkeypatch.setattr(second, "_acted_upon", read)
+    watching = second.watch(renew, lambda: None, ended.wait, told.append)
+    try:
+        mark.write_text("tuesday")
+        assert first.look(lambda between: between(), lambda: None)
+        assert renewed.wait(30)
+        assert len(told) >= 2
+    finally:
+        ended.set()
+        watching.join()

@@ -13,10 +13,11 @@ from dpproxy.cli.serve import _part
 from dpproxy.config.configuration import load_config
 from dpproxy.server.options import Options
 from dpproxy.server.place import VARIABLE, Channel, Message, Place, pair
+from dpproxy.server.processes import Processes
 from dpproxy.server.service import Service
 from dpproxy.session.session import Session
 from dpproxy.system.attempts import FIRST
-from dpproxy.values.errors import TooManyConnections
+from dpproxy.values.errors import StartupError, TooManyConnections
 from dpproxy.wire.messages import CancelRequest, Startup
 from tests.cli.test_serve import write
 from tests.fake_engine import ALICE, FakeEngine, FakeUsers
@@ -179,3 +180,12 @@ def test_each_process_has_its_share_of_memory_and_its_own_port(tmp_path: Path):
     assert (second.memory, second.metrics_port, second.page) == ("2000000KB", 9188, None)
     assert _part(replace(config, memory=None, metrics_port=None), Place(1, 4)).memory == "20%"
     assert os.environ.get(VARIABLE) is None
+
+
+def test_where_none_can_be_started_the_service_says_so():
+    told = list[str]()
+    with pytest.raises(StartupError, match="the first process did not start"):
+        Processes(Options(port=0), 2, ("/there/is/no/such/program",), told.append).run(
+            lambda _told, _port: None
+        )
+    assert told == ["process 1 of 2 could not be started: No such file or directory"]

@@ -144,3 +144,28 @@ def test_the_process_with_the_data_may_be_anywhere_also_when_it_is_started_anew(
         another = family(proxy.process.pid)[1]
         assert another != worker
         assert allowed(another) == ALL
+
+
+def test_what_cannot_be_looked_up_is_looked_up_at_the_next_tick(monkeypatch: pytest.MonkeyPatch):
+    failures, looks = iter([OSError("no file is left")] * 2), list[int]()
+
+    def current() -> int:
+        looks.append(1)
+        for failure in failures:
+            raise failure
+        return min(ALL)
+
+    monkeypatch.setattr(processor, "_current", current)
+    monkeypatch.setattr(processor, "TICK", 0.01)
+    monkeypatch.setattr(Processor, "_is_crowded", lambda _: True)
+
+    async def scene() -> None:
+        task = asyncio.create_task(Processor().keep(asyncio.sleep))
+        while len(looks) < 3:
+            await asyncio.sleep(0.01)
+            assert not task.done()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(scene(), 30))

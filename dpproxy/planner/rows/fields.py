@@ -85,7 +85,7 @@ class Declared(Struct, frozen=True):
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
-        is_computed = not isinstance(_reader(node), exp.EQ | exp.In | exp.Is)
+        is_computed = not isinstance(_reader(node), exp.EQ | exp.NEQ | exp.In | exp.Is)
         return read_column(self.column, self.domain, self.lookup, is_computed=is_computed)
 
     def key(self, at: int | None) -> GroupKey:

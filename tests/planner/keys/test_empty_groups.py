@@ -102,3 +102,12 @@ def test_each_grouping_set_has_its_own_threshold(world: World):
     plan = plan_of(world, "SELECT g, count(*) FROM people GROUP BY ROLLUP (g)", HIDE)
     assert hidden(plan) is not None
     assert plan.answer.count("WHERE") == 1
+
+
+def test_it_is_said_beside_windows_and_around_subqueries_too(world: World):
+    grouped = "SELECT g, count(*) AS n FROM people GROUP BY ROLLUP (g)"
+    found = hidden(plan_of(world, grouped, HIDE))
+    assert found
+    ranked = grouped.replace("AS n", "AS n, rank() OVER (ORDER BY count(*))")
+    for sql in (ranked, f"SELECT g, n FROM ({grouped}) AS t"):
+        assert hidden(plan_of(world, sql, HIDE)) == found
