@@ -5,20 +5,25 @@ expressions and the engine's could read differently are refused.
 """
 
 import re
-from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
-from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.values.errors import Unsupported
 
 _META: Final = frozenset("\\.+*?()|[]{}^$-")
-_REPEATED: Final = re.compile(r"[*+?]|\{(\d{1,3})(?:,(\d{1,3})?)?\}", re.ASCII)
-_CLASS: Final = re.compile(
-    r"\[\^?\[:(?:alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]\]"
+_MEMBER: Final = r"(?:\\.|[^][\\-])"
+_CLASSES: Final = "alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit"
+_TOKEN: Final = re.compile(
+    rf"(?P<named>\[\^?\[:(?:{_CLASSES}):\]\])"
+    rf"|\[(?P<inverse>\^?+)(?!\])(?P<set>-?(?:{_MEMBER}(?:-{_MEMBER})?)*-?)\]"
+    r"|(?P<times>[*+?]|\{(?P<low>\d{1,3})(?:,(?P<high>\d{1,3})?)?\})(?![*+?{])"
+    r"|(?P<special>[%_()|])|(?P<literal>\\[^\"]|[^\\*+?{[])",
+    re.ASCII | re.DOTALL,
 )
+_SPECIAL: Final = {"%": (".*", "|"), "_": (".", "a"), "(": ("(?:", "(?:"), ")": (")", ")"), "|": ("|", "|")}
+"""What they become, and what stands for them in the pattern's shape; ``|`` is what cannot be repeated."""
 MOST_REPEATED: Final = 255
 """The largest n of ``{m,n}`` in PostgreSQL; the engine allows at most 1000 copies by nesting."""
 
@@ -60,157 +65,6 @@ def _constant(node: exp.Expr) -> str | None:
     return str(inner.this) if is_text else None
 
 
-class _Reader(Struct):
-    """A reader of a pattern."""
-
-    pattern: str
-    escape: str
-    at: int = 0
-    depth: int = 0
-    operand: bool = False
-    """Whether there is an operand before the next character, which may be repeated."""
-    copies: int = 1
-    """The most copies of an operand, if all repetitions are nested."""
-
-    def next(self) -> str:
-        """The regular expression for the next element."""
-        letter = self.pattern[self.at]
-        if letter == self.escape:
-            return self._escaped()
-        return _SPECIAL.get(letter, _Reader.plain)(self)
-
-    def plain(self) -> str:
-        """A character that stands for itself."""
-        self.operand = True
-        self.at += 1
-        return _literal(self.pattern[self.at - 1])
-
-    def _escaped(self) -> str:
-        self.at += 1
-        letter = self.pattern[self.at : self.at + 1]
-        if not letter:
-            self.at += 1
-            return ""  # PostgreSQL leaves it out
-        if letter.isalnum() or letter == '"':
-            raise _Refused("a letter, a digit or a quote behind the escape character")
-        return self.plain()
-
-    def any_text(self) -> str:
-        """``%``."""
-        self.at += 1
-        self.operand = False
-        return ".*"
-
-    def any_letter(self) -> str:
-        """``_``."""
-        self.at += 1
-        self.operand = True
-        return "."
-
-    def opened(self) -> str:
-        """``(``."""
-        self.at += 1
-        self.depth += 1
-        self.operand = False
-        return "(?:"
-
-    def closed(self) -> str:
-        """``)``."""
-        self.at += 1
-        self.depth -= 1
-        self.operand = True
-        if self.depth < 0:
-            raise _Refused("brackets that are not balanced")
-        return ")"
-
-    def either(self) -> str:
-        """``|``."""
-        self.at += 1
-        self.operand = False
-        return "|"
-
-    def repeated(self) -> str:
-        """``*``, ``+``, ``?`` or ``{m,n}``."""
-        found = _REPEATED.match(self.pattern, self.at)
-        if found is None or not self.operand:
-            raise _Refused("a repetition of nothing")
-        counts = [int(count) for count in found.groups() if count]
-        self.copies *= max([1, *counts])
-        if counts != sorted(counts) or self.copies > MOST_REPEATED:
-            raise _Refused("such a repetition")
-        self.at = found.end()
-        self.operand = False
-        return found[0]
-
-    def bracket(self) -> str:
-        """``[...]``: a named class, or characters and ranges."""
-        named = _CLASS.match(self.pattern, self.at)
-        if named is not None and self.escape not in (*named[0],):
-            self.at = named.end()
-            self.operand = True
-            return named[0]
-        self.at += 1
-        inverted = self.pattern.startswith("^", self.at) and self.escape != "^"
-        self.at += inverted
-        members = self._members()
-        self.operand = True
-        return f"[{'^' * inverted}{members}]"
-
-    def _members(self) -> str:
-        letters = list[tuple[str, bool]]()
-        while not (found := self._member())[2]:
-            letters.append(found[:2])
-        if not letters:
-            raise _Refused("such a bracket expression")
-        return _ranges(letters)
-
-    def _member(self) -> tuple[str, bool, bool]:
-        """A character, whether it was escaped, and whether it is the end."""
-        letter = self.pattern[self.at : self.at + 1]
-        is_escaped = bool(letter) and letter == self.escape
-        if is_escaped:
-            self.at += 1
-            letter = self.pattern[self.at : self.at + 1]
-        if not letter or (letter == "[" and not is_escaped) or (is_escaped and letter.isalnum()):
-            raise _Refused("such a bracket expression")
-        self.at += 1
-        return letter, is_escaped, letter == "]" and not is_escaped
-
-
-_SPECIAL: Final[Mapping[str, Callable[[_Reader], str]]] = {
-    "%": _Reader.any_text,
-    "_": _Reader.any_letter,
-    "(": _Reader.opened,
-    ")": _Reader.closed,
-    "|": _Reader.either,
-    "[": _Reader.bracket,
-    **dict.fromkeys("*+?{", _Reader.repeated),
-}
-
-
-def _ranges(letters: list[tuple[str, bool]]) -> str:
-    """The members of a bracket expression; a bare ``-`` between two of them makes a range."""
-    made, at = "", 0
-    while at < len(letters):
-        first = letters[at]
-        if letters[at + 1 : at + 2] == [("-", False)] and at + 2 < len(letters):
-            last = letters[at + 2]
-            if ("-", False) in (first, last) or first[0] > last[0]:
-                raise _Refused("such a range in brackets")
-            made += f"{_literal(first[0])}-{_literal(last[0])}"
-            at += 3
-        else:
-            if first == ("-", False) and 0 < at < len(letters) - 1:
-                raise _Refused("such a range in brackets")
-            made += _literal(first[0])
-            at += 1
-    return made
-
-
-def _literal(letter: str) -> str:
-    return f"\\{letter}" if letter in _META else letter
-
-
 def regular(pattern: str, escape: str) -> str:
     r"""The regular expression.
 
@@ -219,9 +73,56 @@ def regular(pattern: str, escape: str) -> str:
     """
     if len(escape) > 1:
         raise _Refused("an escape of more than one character")
-    reader, made = _Reader(pattern, escape), ""
-    while reader.at < len(pattern):
-        made += reader.next()
-    if reader.depth:
-        raise _Refused("brackets that are not balanced")
+    rest, made, shape, copies = _with_backslashes(pattern, escape), "", "", 1
+    while rest:
+        found = _TOKEN.match(rest)
+        if found is None:
+            raise _Refused(f"such a use of {rest[0]}")
+        rest = rest[found.end() :]
+        one, like = _translated(found)
+        made, shape = made + one, shape + like
+        copies *= max(1, *(int(found[bound] or 0) for bound in ("low", "high")))
+    try:
+        re.compile(shape)
+    except (re.error, RecursionError):
+        raise _Refused("such repetitions or brackets") from None
+    if copies > MOST_REPEATED:
+        raise _Refused("such repetitions")
     return f"(?s)\\A(?:{made})\\z"
+
+
+def _translated(found: re.Match[str]) -> tuple[str, str]:
+    """A part of the regular expression, and of the pattern's shape."""
+    match found.lastgroup:
+        case "special":
+            return _SPECIAL[found[0]]
+        case "literal":
+            return _literal(found[0][-1]), "a"
+        case "set":
+            return f"[{found['inverse']}{_members(found['set'])}]", "a"
+        case kind:
+            return found[0], found[0] if kind == "times" else "a"
+
+
+def _with_backslashes(pattern: str, escape: str) -> str:
+    """The pattern with a backslash as its escape character."""
+    made, letters = "", iter(pattern)
+    for letter in letters:
+        escaped = next(letters, "") if letter == escape else letter if letter == "\\" else None
+        if escaped and escaped.isalnum():
+            raise _Refused("a letter or a digit behind the escape character")
+        made += (
+            letter if escaped is None else f"\\{escaped}" if escaped else ""
+        )  # PostgreSQL leaves out the last
+    return made
+
+
+def _members(written: str) -> str:
+    """The members of a bracket expression."""
+    if any(low[-1] > high[-1] for low, high in re.findall(f"({_MEMBER})-({_MEMBER})", written, re.DOTALL)):
+        raise _Refused("such a range in brackets")
+    return re.sub(r"\\(.)", lambda found: _literal(found[1]), written, flags=re.DOTALL)
+
+
+def _literal(letter: str) -> str:
+    return f"\\{letter}" if letter in _META else letter
