@@ -65,13 +65,18 @@ def head_of(row: Row | None, seals: Seals) -> Head:
     return head
 
 
+def row_of(head: Head, seals: Seals) -> Row:
+    """The row in which a head is stored."""
+    return head.format, head.ledger, head.sequence, head.at, head.mac, seals.head(head)
+
+
 def write_head(connection: StoreConnection, seals: Seals, head: Head) -> None:
     """Replace the stored head and its seal."""
     connection.execute(
         'INSERT INTO head ("only", format, ledger, sequence, at, mac, seal) VALUES (1, ?, ?, ?, ?, ?, ?) '
         'ON CONFLICT ("only") DO UPDATE SET format = excluded.format, ledger = excluded.ledger, '
         "sequence = excluded.sequence, at = excluded.at, mac = excluded.mac, seal = excluded.seal",
-        (head.format, head.ledger, head.sequence, head.at, head.mac, seals.head(head)),
+        row_of(head, seals),
     )
 
 

@@ -9,7 +9,7 @@ from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.checkpoint import beginning
 from dpproxy.accounting.mark import Mark, Missing
-from dpproxy.accounting.store import Store, faults
+from dpproxy.accounting.store import Overtaken, Store, faults
 from dpproxy.accounting.totals import TotalsCache
 from dpproxy.values.errors import StartupError
 
@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 CHECKPOINT_BYTES = 4 * 2**20
 """Estimated bytes in the write-ahead log from which it is checkpointed."""
+ALONE = 3
+"""Commits without one of another process, after which the head is expected to be as this process left it."""
 COMMIT_BYTES = 32 * 2**10
 """Estimated bytes that a commit adds to the log, without payloads: about eight pages."""
 
@@ -63,6 +65,8 @@ class LedgerDatabase:
         self.known = TotalsCache()
         self._connection: book.StoreConnection | None = None
         self._is_marked = True
+        self._alone = 0
+        """Commits since another process wrote."""
         self._logged = 0
         self._check_writable()
 
@@ -80,10 +84,19 @@ class LedgerDatabase:
             raise Unwritten(again=False) from Mismatch(self.altered)
         if not self._is_marked:  # else this would charge for statements that then cannot be answered
             self._follow(self.head, again=True)
-        ending = False
         try:
-            connection, row = self._begin()
+            return self._commit(fill)
+        except Overtaken:
+            self._alone = 0
+            return self._commit(fill)
+
+    def _commit(self, fill: Callable[[Batch], T]) -> T:
+        ending, alone = False, self._alone
+        self._alone = 0  # unless this goes well
+        try:
+            connection, row = self._begin(book.row_of(self.head, self._seals) if alone >= ALONE else None)
             before = self._head(connection, row)
+            alone = alone + 1 if before == self.head else 0
             self._check_mark(connection, before)
             batch = Batch(connection, self._seals, before, self._clock() // 1000, self.known)
             result = fill(batch)
@@ -97,6 +110,7 @@ class LedgerDatabase:
             self.close()
             # A server may have committed before the connection was lost.
             raise Unwritten(again=not ending or self._store.is_undone(error)) from error
+        self._alone = alone
         self.head = batch.head
         batch.totals.publish(self.known, batch.head)
         self._logged += COMMIT_BYTES + batch.kept
@@ -162,11 +176,11 @@ class LedgerDatabase:
             self._connection = self._store.connect(writing=True)
         return self._connection
 
-    def _begin(self) -> tuple[book.StoreConnection, book.Row | None]:
+    def _begin(self, expected: book.Row | None = None) -> tuple[book.StoreConnection, book.Row | None]:
         """Begin a writing transaction, over a new connection if this one was lost in the meantime."""
         connection = self._connect()
         try:
-            return connection, self._store.begin(connection)
+            return connection, self._store.begin(connection, expected)
         except faults():
             if self._store.is_usable(connection):
                 raise

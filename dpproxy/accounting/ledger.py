@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 from dpproxy.accounting import book, dearest, files, tally
 from dpproxy.accounting.authentic import Authentic
 from dpproxy.accounting.background import Background, OpenLedger
-from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.checkpoint import EVERY, Checkpoint, Checkpoints
 from dpproxy.accounting.database import LedgerDatabase
 from dpproxy.accounting.limits import LimitReached, check, tightest
@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+FRESH = 0.02
+"""Seconds for which the head of a ledger on a server is not read again for an answer that costs nothing."""
 READERS = 4
 """The most connections that read at the same time."""
 
@@ -67,6 +69,9 @@ class Ledger:
         self._clock = clock
         self._altered: str | None = None
         self._background: Background | None = None
+        self._looking = threading.Lock()
+        self._seen = 0.0, found.head
+        """The head that was read last, and until when it need not be read again."""
         self._readers = deque[book.StoreConnection]()
         self._reading = threading.BoundedSemaphore(READERS)
 
@@ -190,11 +195,32 @@ class Ledger:
         except UnknownTotal:
             return self.standings(*debits)
 
-    def moment(self) -> tuple[bytes, int]:
-        """A value that changes with each entry and each day: while it is equal, no balance has changed."""
-        now = self._clock() // 1000
-        head = self.read(lambda connection: book.read_head(connection, self.seals))
-        return head.mac, max(now, head.at) // DAY
+    def moment(self, *, only_at_hand: bool = False) -> tuple[bytes, int] | None:
+        """A value that changes with each entry and each day: while it is equal, no balance has changed.
+
+        Of a server it may be ``FRESH`` seconds old, but not older than an entry of this process. With ``only_at_hand``
+        None where the server would have to be asked.
+        """
+        head = self._recent()
+        if head is None and only_at_hand and not self.store.is_near:
+            return None
+        head = head or self._look()
+        return head.mac, max(self._clock() // 1000, head.at) // DAY
+
+    def _recent(self) -> Head | None:
+        until, head = self._seen
+        is_known = self._altered is None and time.monotonic() < until
+        return head if is_known and head.sequence >= self._database.head.sequence else None
+
+    def _look(self) -> Head:
+        """The head as it is; of those who ask a server at the same time one does."""
+        with nullcontext() if self.store.is_near else self._looking:
+            head = self._recent()
+            if head is None:
+                at = time.monotonic()
+                head = self.read(lambda connection: book.read_head(connection, self.seals))
+                self._seen = 0.0 if self.store.is_near else at + FRESH, head
+            return head
 
     def remaining(self, *debits: Debit) -> int | None:
         """The loss that all accounts allow one more release, in nano-epsilon; None if no account has a limit."""

@@ -5,6 +5,7 @@ Writers take turns by a lock on the row of the head. The tables are those of ``s
 
 import os
 import re
+import select
 from collections.abc import Sequence
 from contextlib import closing
 from functools import lru_cache
@@ -14,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.store import Overtaken
 from dpproxy.values.errors import StartupError
 
 SCHEMA = "dpproxy"
@@ -25,40 +27,67 @@ class PostgresConnection:
     """A connection in autocommit mode that runs the statements of ``book``.
 
     What is inserted waits for the commit: both are one round trip. A statement before that has it written first, one by
-    one: after a pipeline inside a transaction the server would not drop a client that hangs.
+    one: after a pipeline inside a transaction the server would not drop a client that hangs. Where the head is expected
+    to be a known one, the whole transaction waits like that, and is undone where the head is another.
     """
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self.server = connection
         self._pending: list[tuple[bytes, Sequence[object]]] = []
+        self._expected: book.Row | None = None
+        """The head's row in a transaction that was not begun at the server yet."""
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> book.Result:
         """``?`` stands for a value, as everywhere in the ledger."""
         if sql.startswith("INSERT"):
             self._pending.append((_statement(sql), values))
             return ()  # type: ignore[return-value]
+        expected, self._expected = self._expected, None
+        if expected is not None and self.begin() != expected:
+            self.rollback()
+            raise Overtaken
         for one in self._take():
             self.server.execute(*one)
         return self.server.execute(_statement(sql), values or None)
 
-    def begin(self, sql: str) -> book.Row | None:
-        """Open a transaction by a query, in one round trip; returns the first row."""
-        cursor = self.server.execute(f"BEGIN ISOLATION LEVEL READ COMMITTED; {sql}".encode())
+    def begin(self) -> book.Row | None:
+        """Open a transaction and lock the head, in one round trip; returns the head's row."""
+        cursor = self.server.execute(f"BEGIN ISOLATION LEVEL READ COMMITTED; {book.HEAD} FOR UPDATE".encode())
         cursor.nextset()
         return cursor.fetchone()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing of the server waits to be read, as where it has ended the connection."""
+        poll = select.poll()
+        poll.register(self.server, select.POLLIN)
+        return not poll.poll(0)
+
+    def expect(self, row: book.Row) -> None:
+        """Open a transaction at the first read or at the commit; ``Overtaken`` is raised where the head is another."""
+        self._expected = row
+
     def commit(self) -> None:
         """Commit; raises if the server rolled back instead, which it does not report as an error."""
-        with self.server.pipeline():
-            for one in self._take():
-                self.server.execute(*one)
-            done = self.server.execute("COMMIT")
+        expected, self._expected = self._expected, None
+        try:
+            with self.server.pipeline():
+                if expected is not None:
+                    self.server.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                    self.server.execute(_UNCHANGED, expected[-1:])
+                for one in self._take():
+                    self.server.execute(*one)
+                done = self.server.execute("COMMIT")
+        except psycopg.errors.DivisionByZero:
+            self.rollback()
+            raise Overtaken from None
         if done.statusmessage != "COMMIT":
             raise psycopg.OperationalError("the server did not commit")
 
     def rollback(self) -> None:
         """Undo what is not committed."""
         self._take()
+        self._expected = None
         self.server.rollback()
 
     def _take(self) -> list[tuple[bytes, Sequence[object]]]:
@@ -68,6 +97,12 @@ class PostgresConnection:
     def close(self) -> None:
         """Close the connection to the server."""
         self.server.close()
+
+
+_UNCHANGED = (
+    b'WITH head AS (SELECT FROM head WHERE "only" = 1 AND seal = %s FOR UPDATE) SELECT 1 / count(*) FROM head'
+)
+"""Locks the head with this seal; an error where it has another, which undoes what is sent in the same breath."""
 
 
 @lru_cache(maxsize=256)
@@ -142,11 +177,14 @@ class PostgresStore:
         """Where the server itself reports an error that ends no more than the transaction."""
         return isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR"
 
-    def begin(self, connection: book.StoreConnection) -> book.Row | None:
+    def begin(self, connection: book.StoreConnection, expected: book.Row | None = None) -> book.Row | None:
         """Wait at most ``WAIT`` seconds for another process; what it wrote is then in the row."""
         if not isinstance(connection, PostgresConnection):
             raise TypeError("a connection to a server")
-        return connection.begin(f"{book.HEAD} FOR UPDATE")
+        if expected is None or not connection.is_quiet:
+            return connection.begin()
+        connection.expect(expected)
+        return expected
 
     def look(self, connection: book.StoreConnection) -> None:
         """Open a transaction that sees the state at its first read."""

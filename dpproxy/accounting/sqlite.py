@@ -84,7 +84,7 @@ class SQLite:
         """Always where SQLite reports it."""
         return isinstance(error, sqlite3.Error)
 
-    def begin(self, connection: book.StoreConnection) -> book.Row | None:
+    def begin(self, connection: book.StoreConnection, expected: book.Row | None = None) -> book.Row | None:  # noqa: ARG002
         """Wait at most ``WAIT`` seconds for another process. Raises ``Mismatch`` where the file was replaced."""
         if not isinstance(connection, _File) or connection.identity != self._identity():
             raise Mismatch("the file was replaced")

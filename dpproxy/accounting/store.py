@@ -19,6 +19,10 @@ def faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
     )
 
 
+class Overtaken(Exception):
+    """Another process wrote since; nothing of the transaction was written."""
+
+
 Address = tuple[str, str]
 """A kind of store and its location, which may contain a password: not for messages."""
 
@@ -61,8 +65,11 @@ class Store(Protocol):
     def is_undone(self, error: Exception) -> bool:
         """Whether a commit that failed so has certainly written nothing."""
 
-    def begin(self, connection: StoreConnection) -> Row | None:
-        """Open a writing transaction; no other process can write until it ends. Returns the head's row."""
+    def begin(self, connection: StoreConnection, expected: Row | None = None) -> Row | None:
+        """Open a writing transaction; no other process can write until it ends. Returns the head's row.
+
+        A server may return the ``expected`` row unseen: reading and committing raise ``Overtaken`` where it is another.
+        """
 
     def look(self, connection: StoreConnection) -> None:
         """Open a reading transaction, which sees one state of the database."""

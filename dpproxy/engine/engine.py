@@ -420,13 +420,12 @@ class Engine:
         prepared, caller = request.prepared, request.caller
         if not prepared.charged:
             return self._free_at_hand(request)
-        is_near = self._plans.is_current and self._ledger.is_near
-        if not isinstance(prepared.statement, SelectStatement) or not is_near:
+        if not isinstance(prepared.statement, SelectStatement) or not self._plans.is_current:
             return None
-        key = self._known.key(request, self._plans.state(caller, request.settings))
+        key = self._known.key(request, self._plans.state(caller, request.settings), only_at_hand=True)
         if key is None:
             return None
-        answer = self._known.get(key) or self._replayed(request)
+        answer = self._known.get(key) or (self._replayed(request) if self._ledger.is_near else None)
         if answer is not None:
             self._known.put(key, answer)
             self._sessions.find(caller.session).last_cost = 0

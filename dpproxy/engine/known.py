@@ -19,12 +19,16 @@ class KnownAnswers:
         self._answers = Recent[Answer](ANSWERS)
         self._asked = Recent[bool](ANSWERS)
 
-    def key(self, request: Request, state: object) -> object:
-        """A key that nothing else has, now; None where the statement was never answered. Raises LedgerUnavailable."""
+    def key(self, request: Request, state: object, *, only_at_hand: bool = False) -> object:
+        """A key that nothing else has, now; None where the statement was never answered. Raises LedgerUnavailable.
+
+        With ``only_at_hand`` also None where the ledger would have to be waited for.
+        """
         if self._asked.get(request.text) is None:
             return None
         asked = request.text, request.prepared.types, tuple(request.settings.items())
-        return request.caller, asked, state, self._ledger.moment()
+        moment = self._ledger.moment(only_at_hand=only_at_hand)
+        return None if moment is None else (request.caller, asked, state, moment)
 
     def note(self, request: Request) -> None:
         """The statement was answered: only from then on a stored release can exist."""

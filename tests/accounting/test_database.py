@@ -1,7 +1,7 @@
 import resource
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.database import LedgerDatabase, Unwritten
 from dpproxy.accounting.files import DATABASE, prepare
 from dpproxy.accounting.mark import Mark
-from dpproxy.accounting.model import Account, Charge
+from dpproxy.accounting.model import Account, Charge, Reset
 from dpproxy.accounting.postgres import PostgresConnection
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.verify import verify
+from dpproxy.values.errors import BudgetExceeded
 from tests.accounting.conftest import Home, spent_of
 from tests.postgres import Server
 
@@ -46,6 +47,12 @@ def begun(home: Home) -> Place:
     mark = Mark(home.state / "mark", seals)
     mark.make(verify(home.store, seals, None).head)
     return Place(home.store, seals, mark)
+
+
+@pytest.fixture(autouse=True)
+def _expecting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the second commit on the head is expected to be where this process left it."""
+    monkeypatch.setattr(module, "ALONE", 1)
 
 
 @pytest.fixture
@@ -216,9 +223,63 @@ def test_a_connection_that_was_lost_is_opened_anew(on_server: tuple[Place, str],
         database.commit(lambda batch: batch.charge(make()))
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpproxy'"
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'dpproxy'"
             )
         assert database.commit(lambda batch: batch.charge(make())).sequence == 2
+
+
+def test_whoever_writes_alone_has_the_head_compared_in_the_round_trip_of_the_commit(
+    on_server: tuple[Place, str], make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    place, _ = on_server
+    with closing(place.open()) as database:
+        database.commit(lambda batch: batch.charge(make()))
+        with monkeypatch.context() as patch:
+            patch.setattr(PostgresConnection, "begin", pytest.fail)
+            for number in (2, 3):
+                assert database.commit(lambda batch: batch.charge(make())).sequence == number
+    assert place.verified().sequence == 3
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_what_another_process_wrote_is_in_a_commit_that_did_not_expect_it(
+    on_server: tuple[Place, str], make: Make, *, reads: bool
+):
+    place, _ = on_server
+    spent = Account.user("research", "ann")
+    with closing(place.open()) as one, closing(place.open()) as other:
+        for _ in range(3):
+            one.commit(lambda batch: batch.charge(make(nano=2, user=10)))
+        other.commit(lambda batch: batch.charge(make(nano=3, user=10)))
+
+        def charge(batch: Batch) -> int | None:
+            if reads:
+                batch.totals.forget()
+            with suppress(BudgetExceeded):
+                return batch.charge(make(nano=1, user=10)).sequence
+            return None
+
+        assert [one.commit(charge) for _ in range(2)] == [5, None]
+        other.commit(lambda batch: batch.reset(Reset("root", spent, "again", "reset", 1, 1)))
+        assert one.commit(charge) == 7  # what is left here alone says no
+        with closing(place.store.connect(writing=False)) as connection:
+            assert spent_of(connection, Account.budget("research")).nano == 11
+    assert place.verified().sequence == 7
+
+
+def test_a_head_that_was_put_back_is_not_written_over(on_server: tuple[Place, str], make: Make):
+    place, url = on_server
+    with closing(place.open()) as database:
+        database.commit(lambda batch: batch.charge(make()))
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute("CREATE TABLE public.older AS SELECT * FROM dpproxy.head")
+            database.commit(lambda batch: batch.charge(make()))
+            admin.execute("DELETE FROM dpproxy.head")
+            admin.execute("INSERT INTO dpproxy.head SELECT * FROM public.older")
+            with pytest.raises(Unwritten) as caught:
+                database.commit(lambda batch: batch.charge(make()))
+            assert "not the ledger that was opened" in str(caught.value.__cause__)
+            assert admin.execute("SELECT count(*) FROM dpproxy.entry").fetchone() == (2,)
 
 
 @pytest.mark.parametrize("committed", [False, True])

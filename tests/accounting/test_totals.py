@@ -284,7 +284,7 @@ def test_nothing_is_known_after_a_commit_that_failed(
                 self.connection.commit()  # type: ignore[attr-defined]
             raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(one.database, "_begin", lambda: _begun(one.database, store, begin, Failing))
+    monkeypatch.setattr(one.database, "_begin", lambda _: _begun(one.database, store, begin, Failing))
     with pytest.raises(Unwritten):
         one.charge(charge(asked, 4))
     monkeypatch.undo()

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from dpproxy.accounting import book
+from dpproxy.accounting import ledger as module
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.algebra.plan import Caller
-from dpproxy.algebra.request import Request
+from dpproxy.algebra.request import Request, complete
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.plans import Plans
+from dpproxy.values.errors import LedgerUnavailable
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY, ask
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 from tests.proxies import started, write_home
@@ -64,6 +66,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.fixture
+def _anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head is read for each answer, as that of a file always is."""
+    monkeypatch.setattr(module, "FRESH", 0.0)
+
+
+@pytest.mark.usefixtures("_anew")
 def test_an_answer_that_was_given_again_is_read_by_one_statement(
     engines: tuple[Engine, Engine], reads: list[str]
 ):
@@ -76,6 +85,42 @@ def test_an_answer_that_was_given_again_is_read_by_one_statement(
     assert engines[0].show(ANN, "dp.last_cost", DEFAULTS) == "0"
 
 
+@pytest.mark.parametrize("engines", ["server"], indirect=True)
+def test_for_a_moment_a_server_is_not_asked_again(
+    engines: tuple[Engine, Engine], reads: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    one, other = engines
+    for _ in range(2):
+        ask(one, COUNT, ANN)
+    monkeypatch.setattr(module, "FRESH", 3600.0)
+    before = ask(one, COUNT, ANN)
+    reads.clear()
+    assert ask(one, COUNT, ANN) == before
+    settings = {**DEFAULTS, "dp.epsilon": "4"}
+    request = Request(ANN, complete(one.prepare(ANN, COUNT, (), settings)), (), settings)
+    assert one.run(request, only_at_hand=True) == before
+    assert not reads
+    ask(one, "SELECT sum(x) FROM t", ANN, "1")  # what is charged here is known at once
+    assert one.run(request, only_at_hand=True) is None
+    after = ask(one, COUNT, ANN)
+    assert (after.rows, after.nano) == (before.rows, 0)
+    assert after.notices != before.notices
+    one._ledger._seen = 0.0, one._ledger._seen[1]  # the moment is over
+    ask(other, "SELECT avg(x) FROM t", ANN, "1")
+    assert one.run(request, only_at_hand=True) is None
+    assert ask(one, COUNT, ANN).notices != after.notices
+
+
+def test_an_altered_ledger_is_no_moment_known(engines: tuple[Engine, Engine]):
+    one, _ = engines
+    for _ in range(3):
+        ask(one, COUNT, ANN)
+    one._ledger._altered = "it does not verify"
+    with pytest.raises(LedgerUnavailable):
+        ask(one, COUNT, ANN)
+
+
+@pytest.mark.usefixtures("_anew")
 def test_whatever_another_proxy_charges_shows_in_what_is_left(engines: tuple[Engine, Engine]):
     one, other = engines
     ask(one, COUNT, ANN)
