@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dpproxy.anonymize import boxes, dp_marginals, flat, options, price
+from dpproxy.anonymize import boxes, flat, options, price
 from dpproxy.anonymize.dp_kdtree import DpKdtree
 from dpproxy.anonymize.dp_marginals import DpMarginals
 from dpproxy.anonymize.dp_microaggregation import DpMicroaggregation
@@ -44,8 +44,8 @@ class Auto(Struct, frozen=True):
         total = price.epsilon(request)
         # Whether an option is wrong must not depend on which method is chosen.
         price.delta(request)
-        dp_marginals.weights(request)
-        dp_marginals.widths(request, request.attributes)
+        options.pair_weights(request)
+        options.bin_widths(request, request.attributes)
         method, own = _chosen(request, total)
         shared = {name: value for name, value in request.options.items() if name in method.options}
         build = method.check(replace(request, options={**shared, **own}))

@@ -26,7 +26,6 @@ from dpproxy.anonymize.grids import Grid
 from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
-    InvalidOption,
     LatticeDomain,
     Progress,
     Table,
@@ -84,8 +83,6 @@ _MOST_TRIPLES: Final = 1 << 9
 """The most triples that are candidates."""
 _MERGED: Final = 2
 """How often bins are merged."""
-_MOST_DECLARED: Final = 4096
-"""The most bins of a declared width."""
 _LEAST_BINS: Final = 2
 _MOST_BINS: Final = 32
 _SURE: Final = 3
@@ -172,61 +169,21 @@ class DpMarginals(Struct, frozen=True):
         options.only(request, self.options)
         total, delta = price.epsilon(request), price.delta(request)
         merge = Merge.of(request.together, price.attributes(request))
-        named, number = merge.weights(weights(request)), len(merge.parts)
+        named, number = merge.weights(options.pair_weights(request)), len(merge.parts)
         purse = _purse(total, delta, number)
         attributes = merge.attributes(request.attributes)
         lines, nulls = boxes.lines(attributes, scaled=True), tuple(map(_null, attributes))
+        widths = options.bin_widths(request, attributes)
         paid = delta if purse.concentrated else Fraction(0)
         also = f", delta {price.shown(paid)}" if paid else ""
         return ViewBuild(
             guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
             loss=total,
             delta=paid,
-            make=partial(
-                _make, MarginalsPlan(lines, nulls, widths(request, attributes), named, purse, merge)
-            ),
+            make=partial(_make, MarginalsPlan(lines, nulls, widths, named, purse, merge)),
             nulls=True,
             columns=tuple(a.name for a in request.attributes),
         )
-
-
-def weights(request: ViewRequest) -> dict[Pair, int]:
-    """How much each pair of columns matters, by the option ``workload``: from 1 to 4. Errors: InvalidOption.
-
-    A column that is named doubles the weight of its pairs; those of columns that are named together have the most.
-    """
-    places = {attribute.name: place for place, attribute in enumerate(request.attributes)}
-    given = request.options.get("workload", ())
-    entries = (given,) if isinstance(given, str) else given
-    named, together = set[int](), set[Pair]()
-    for entry in map(str, entries if isinstance(entries, tuple) else (entries,)):
-        names = (entry,) if entry in places else tuple(map(str.strip, entry.split(",")))
-        if not all(name in places for name in names):
-            hint = f"Columns ({', '.join(sorted(places))}), or statements about them: ('SELECT ...')."
-            raise InvalidOption("workload", "workload names what is no column of the view", hint)
-        group = sorted({places[name] for name in names})
-        named.update(group if len(group) == 1 else ())
-        together.update(combinations(group, 2))
-    return {
-        (a, b): 4 if (a, b) in together else 2 ** len({a, b} & named)
-        for a, b in combinations(range(len(places)), 2)
-    }
-
-
-def widths(request: ViewRequest, attributes: Sequence[Attribute]) -> tuple[int | None, ...]:
-    """The option ``bins``: of each attribute the width of its bins in steps of its domain. Errors: InvalidOption."""
-    given = request.options.get("bins", ())
-    found: dict[str, int] = {}
-    for entry in (given,) if isinstance(given, str) else given if isinstance(given, tuple) else ("",):
-        name, _, width = str(entry).rpartition(" ")
-        domain = next((a.domain for a in request.attributes if a.name == name), None)
-        if not isinstance(domain, LatticeDomain) or not width.isdecimal() or int(width) < 1:
-            hint = "Each is a column of numbers or dates and a width above 0: bins = ('age 10', 'cost 500')."
-            raise InvalidOption("bins", "bins are the widths of columns", hint)
-        if domain.width // int(width) >= _MOST_DECLARED:
-            raise InvalidOption("bins", f"{name} has more than {_MOST_DECLARED} bins of this width")
-        found[name] = int(width)
-    return tuple(found.get(a.name) for a in attributes)
 
 
 def _purse(total: Loss, delta: Fraction, attributes: int) -> Purse:
@@ -288,11 +245,9 @@ def _rows(
 
 def _bins(singles: list[Single], measured: Measured, total: int, words: Words) -> dict[int, Integers]:
     """The bins of each attribute, shape (total,): drawn along a forest, or from the model if there is more."""
-    together, _ = measured.get((tuple(range(len(singles))), 0), (None, 0.0))
-    if together is not None and len(measured) == 1:
-        counts = forest.settled(together.ravel(), float(total))[None]
-        cells = forest.drawn(np.zeros(total, dtype=np.int64), counts, words)
-        return dict(enumerate(np.unravel_index(cells, together.shape)))
+    together = measured.get((tuple(range(len(singles))), 0))
+    if together and len(measured) == 1:
+        return _together(singles, *together, total, words)
     margins, joint = _fitted(singles, measured, total)
     tree = forest.spanning(joint)
     if len(tree) == len(measured):
@@ -301,6 +256,23 @@ def _bins(singles: list[Single], measured: Measured, total: int, words: Words) -
     order = np.lexsort([bins[place] for place in reversed(bins)])
     rows = order[forest.drawn(np.zeros(total, dtype=np.int64), weights[order][None], words)]
     return {place: found[rows] for place, found in bins.items()}
+
+
+def _together(
+    singles: list[Single], noisy: Floats, variance: float, total: int, words: Words
+) -> dict[int, Integers]:
+    """The bins of each attribute, from counts of all together drawn towards what a tree of their pairs expects."""
+    pairs, places = Measured(), range(noisy.ndim)
+    for pair in combinations(places, _PAIR):
+        table = noisy.sum(axis=tuple(place for place in places if place not in pair))
+        pairs[pair, 0] = table, variance * noisy.size / table.size
+    _, joint = _fitted(singles, pairs, total)
+    bins = dict(enumerate(np.unravel_index(np.arange(noisy.size), noisy.shape)))
+    aims = [(_cells(singles, bins, (pair, 0)), joint[pair].ravel()) for pair in forest.spanning(joint)]
+    expected = forest.weighted(aims, np.full(noisy.size, total / noisy.size))
+    counts = forest.settled(forest.shrunk(noisy.ravel(), expected, variance), float(total))
+    cells = forest.drawn(np.zeros(total, dtype=np.int64), counts[None], words)
+    return {place: found[cells] for place, found in bins.items()}
 
 
 def _model(

@@ -1,15 +1,26 @@
 """Parsers for the options of methods: each checks type and bounds, and unknown options are refused."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from math import isqrt
 from typing import Final
 
-from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, OptionValue, ViewRequest
+from dpproxy.anonymize.forest import Pair
+from dpproxy.anonymize.model import (
+    LEAST_CLUSTER,
+    Attribute,
+    InvalidOption,
+    LatticeDomain,
+    OptionValue,
+    ViewRequest,
+)
 
 LEAST_AUTO: Final = 11
 """The least k that links correctly with probability at most 0.09, the bound that the European Medicines Agency and
 Health Canada set for clinical data that are published."""
+_MOST_DECLARED: Final = 4096
+"""The most bins of a declared width."""
 
 
 def only(request: ViewRequest, known: Mapping[str, str]) -> None:
@@ -60,3 +71,42 @@ def automatic(request: ViewRequest, attributes: int) -> int:
     """
     expected = request.expected_rows or 0
     return int(max(LEAST_AUTO, min(isqrt(expected), expected // 10**attributes)))
+
+
+def pair_weights(request: ViewRequest) -> dict[Pair, int]:
+    """How much each pair of columns matters, by the option ``workload``: from 1 to 4. Errors: InvalidOption.
+
+    A column that is named doubles the weight of its pairs; those of columns that are named together have the most.
+    """
+    places = {attribute.name: place for place, attribute in enumerate(request.attributes)}
+    given = request.options.get("workload", ())
+    entries = (given,) if isinstance(given, str) else given
+    named, together = set[int](), set[Pair]()
+    for entry in map(str, entries if isinstance(entries, tuple) else (entries,)):
+        names = (entry,) if entry in places else tuple(map(str.strip, entry.split(",")))
+        if not all(name in places for name in names):
+            hint = f"Columns ({', '.join(sorted(places))}), or statements about them: ('SELECT ...')."
+            raise InvalidOption("workload", "workload names what is no column of the view", hint)
+        group = sorted({places[name] for name in names})
+        named.update(group if len(group) == 1 else ())
+        together.update(combinations(group, 2))
+    return {
+        (a, b): 4 if (a, b) in together else 2 ** len({a, b} & named)
+        for a, b in combinations(range(len(places)), 2)
+    }
+
+
+def bin_widths(request: ViewRequest, attributes: Sequence[Attribute]) -> tuple[int | None, ...]:
+    """The option ``bins``: of each attribute the width of its bins in steps of its domain. Errors: InvalidOption."""
+    given = request.options.get("bins", ())
+    found: dict[str, int] = {}
+    for entry in (given,) if isinstance(given, str) else given if isinstance(given, tuple) else ("",):
+        name, _, width = str(entry).rpartition(" ")
+        domain = next((a.domain for a in request.attributes if a.name == name), None)
+        if not isinstance(domain, LatticeDomain) or not width.isdecimal() or int(width) < 1:
+            hint = "Each is a column of numbers or dates and a width above 0: bins = ('age 10', 'cost 500')."
+            raise InvalidOption("bins", "bins are the widths of columns", hint)
+        if domain.width // int(width) >= _MOST_DECLARED:
+            raise InvalidOption("bins", f"{name} has more than {_MOST_DECLARED} bins of this width")
+        found[name] = int(width)
+    return tuple(found.get(a.name) for a in attributes)

@@ -11,6 +11,7 @@ import pytest
 
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer
+from dpproxy.engine.cubes import Cubes
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import (
     BoundsMissing,
@@ -207,7 +208,12 @@ def lines(answer: Answer) -> str:
     return "\n".join(str(row[0]) for row in answer.rows)
 
 
-def test_a_cube_of_a_hundred_thousand_cells_takes_seconds(tmp_path: Path):
+@pytest.mark.alone
+@pytest.mark.usefixtures("in_process")
+def test_a_cube_of_a_hundred_thousand_cells_takes_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """1.2 seconds of processor where it was measured; of all statements about its table one reads its cells."""
+    read, reading = list[object](), Cubes._read
+    monkeypatch.setattr(Cubes, "_read", lambda self, built: read.append(built) or reading(self, built))
     ddl = (
         *DDL[:1],
         "CREATE TABLE visits AS SELECT i % 4000 AS patient, i % 21 AS ward, i % 37 AS month, i % 3 AS sex, i % 43 AS age, "
@@ -222,12 +228,18 @@ def test_a_cube_of_a_hundred_thousand_cells_takes_seconds(tmp_path: Path):
         f"ALTER TABLE visits ALTER COLUMN {name} SET PRIVACY DOMAIN BETWEEN 0 AND {most};\n"
         for name, most in domains.items()
     )
+    policy += "CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DEFAULT EPSILON 1;\n"
+    policy += "GRANT SELECT ON patients, visits TO analyst WITH PRIVACY BUDGET research;\n"
     with started(home(tmp_path, ddl=ddl, policy=policy)) as engine:
-        began = time.monotonic()
+        began = time.process_time()
         ask(
             engine,
             "CREATE PRIVACY CUBE big ON visits (ward, month, sex, age) MEASURES (count(*), sum(cost)) WITH (epsilon = 4)",
         )
-        took = time.monotonic() - began
+        took = time.process_time() - began
+        ask(engine, "GRANT SELECT ON big TO analyst")
+        for where in ("", "WHERE age > 3", "WHERE month BETWEEN 2 AND 9 AND ward IN (1, 2)"):
+            assert ask(engine, f"SELECT sex, avg(cost) FROM visits {where} GROUP BY sex", ANN).nano == 0
+        assert len(read) == 1
         assert ask(engine, "SHOW PRIVACY VIEWS", ROOT).rows[0][7] >= 100_000
-    assert took < 5
+    assert took < 10
