@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dpproxy.backends.process.confine import bytes_of
 from dpproxy.cli.page import page
 from dpproxy.config.configuration import LOCAL, Config, check_files, load_config
+from dpproxy.config.text import read_text
 from dpproxy.config.tls import server_context
 from dpproxy.config.users import UsersFile, check_private, mock_key, read_users
 from dpproxy.server.options import Options
@@ -21,13 +22,14 @@ from dpproxy.values.errors import StartupError
 def serve(arguments: Arguments) -> int:
     """Serve until a signal stops it."""
     place = Place.given(os.environ)
-    config = load_config(arguments.config)
+    text = read_text(arguments.config) if place.config is None else place.config
+    config = load_config(arguments.config, text=text)
     if place.end is None:
         _check(config)
     else:
         config = _part(config, place)
     if place.end is None and config.processes > 1:
-        _serve_by_several(config)
+        _serve_by_several(config, text)
         return 0
     gc.disable()  # all that a start makes stays: looking it through for garbage takes a fifth of it
     try:
@@ -56,8 +58,8 @@ def _check(config: Config) -> None:
             )
 
 
-def _serve_by_several(config: Config) -> None:
-    """Listen, and start the processes that serve."""
+def _serve_by_several(config: Config, text: str) -> None:
+    """Listen, and start the processes that serve: under this configuration, whatever the file says later."""
     from dpproxy.server.processes import Processes  # noqa: PLC0415 - slow to import
 
     own = Options(host=config.host, port=config.port)
@@ -67,7 +69,7 @@ def _serve_by_several(config: Config) -> None:
             say(told.format(port=port))
             show(port)
 
-        Processes(own, config.processes, serve_command(config.file), tell).run(listening)
+        Processes(own, config.processes, serve_command(config.file), tell, text).run(listening)
 
 
 def _part(config: Config, place: Place) -> Config:

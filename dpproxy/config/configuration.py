@@ -228,14 +228,16 @@ _OF_ONE = ("ledger", "high_water")
 """Keys of section state for a configuration with one data source; several sources have their own."""
 
 
-def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Config:
+def load_config(file: Path, environment: Mapping[str, str] | None = None, text: str | None = None) -> Config:
     """Read, check and complete a configuration; `check_files` says whether what it names exists.
+
+    With ``text`` the file is not read: it may say something else by now.
 
     Raises:
         ConfigError: not readable, not TOML, an unknown key, a value that does not fit, a key missing.
     """
     file = file.absolute()
-    text = read_text(file)
+    text = read_text(file) if text is None else text
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

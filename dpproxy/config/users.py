@@ -65,6 +65,9 @@ class UsersFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
+        """The file whose users are known."""
+        self._told: tuple[int, int, int] | None = None
+        """The file of which the log says why it cannot be read."""
         self._now: Mapping[str, User] | None = None
 
     def is_revoked(self, name: str, roles: frozenset[str], since: datetime | None) -> bool:
@@ -72,23 +75,25 @@ class UsersFile:
 
         Another person of the same name does not count.
 
-        The file is read where it has changed. To be called by one thread only.
+        The file is read where it has changed, and again while it cannot be read. To be called by one thread only.
         """
         with suppress(OSError):
             found = self._path.stat()
             if (seen := (found.st_mtime_ns, found.st_size, found.st_ino)) != self._seen:
-                self._seen = seen
-                self._now = self._read_now()
+                self._now = self._read_now(seen)
+                self._seen = None if self._now is None else seen
         if self._now is None:
             return False
         user = self._now.get(name)
         return user is None or not roles <= user.roles or since not in (None, user.since)
 
-    def _read_now(self) -> Mapping[str, User] | None:
+    def _read_now(self, seen: tuple[int, int, int]) -> Mapping[str, User] | None:
         try:
             return read_users(self._path)
         except StartupError as error:
-            _log.error("open sessions stay as they are: %s", error)
+            if seen != self._told:
+                _log.error("open sessions stay as they are: %s", error)
+            self._told = seen
             return None
 
     def lookup(self, name: str) -> ScramSecret | None:

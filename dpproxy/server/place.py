@@ -4,6 +4,7 @@ A message is a small JSON object on a socket that keeps messages apart; one may 
 """
 
 import asyncio
+import errno
 import json
 import socket
 from collections import deque
@@ -15,7 +16,11 @@ from msgspec import Struct, field
 Message = dict[str, Any]
 VARIABLE: Final = "_DPPROXY_PLACE"
 """The environment variable that tells a process its place."""
-_LONGEST: Final = 1 << 18
+_LONGEST: Final = 1 << 17
+"""Bytes of a message; a longer one is not sent. The system takes somewhat more."""
+_PAUSE: Final = 0.1
+"""Seconds until what the system had no room for is sent again."""
+_ENDED: Final = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF)
 
 
 class Channel:
@@ -33,12 +38,13 @@ class Channel:
 
     def send(self, message: Message, client: socket.socket | None = None) -> None:
         """Send, and close this process's copy of the client; what the other process has no room for yet waits."""
-        if self.ended.is_set():
+        data = json.dumps(message).encode()
+        if self.ended.is_set() or len(data) > _LONGEST:
             _close(client)
             return
         if not self._waiting:
             self._loop.add_writer(self._end, self._write)
-        self._waiting.append((json.dumps(message).encode(), client))
+        self._waiting.append((data, client))
         self._write()
 
     def close(self) -> None:
@@ -60,22 +66,40 @@ class Channel:
                 _close(client)
         except BlockingIOError:
             return
-        except OSError:
-            self.close()
+        except OSError as error:
+            if error.errno in _ENDED:
+                self.close()
+            else:  # no memory, or too many sockets on their way
+                self._loop.remove_writer(self._end)
+                self._loop.call_later(_PAUSE, self._resume)
             return
         self._loop.remove_writer(self._end)
+
+    def _resume(self) -> None:
+        if self._waiting and not self.ended.is_set():
+            self._loop.add_writer(self._end, self._write)
 
     def _read(self) -> None:
         try:
             data, handles, _, _ = socket.recv_fds(self._end, _LONGEST, 1)
         except BlockingIOError:
             return
-        except OSError:
+        except OSError as error:
+            if (
+                error.errno not in _ENDED
+            ):  # no memory, or no number left for a client's socket: it still waits
+                self._loop.remove_reader(self._end)
+                self._loop.call_later(_PAUSE, self._listen)
+                return
             data, handles = b"", []
         if data:
             self._receive(json.loads(data), socket.socket(fileno=handles[0]) if handles else None)
         else:
             self.close()
+
+    def _listen(self) -> None:
+        if not self.ended.is_set():
+            self._loop.add_reader(self._end, self._read)
 
 
 def _close(client: socket.socket | None) -> None:
@@ -92,6 +116,8 @@ class Place(Struct):
     """The way to the process that listens."""
     page_key: str | None = None
     """The key of the page, which belongs to all of them."""
+    config: str | None = None
+    """The configuration that the service started with."""
     others: dict[int, str] = field(default_factory=dict)
     """Who is logged in at other processes, by the number of the session."""
     tell: Callable[[Message], None] = lambda _message: None
@@ -104,13 +130,15 @@ class Place(Struct):
         if text is None:
             return cls()
         told = json.loads(text)
-        return cls(told["number"], told["count"], socket.socket(fileno=told["end"]), told["page_key"])
+        end = socket.socket(fileno=told["end"])
+        return cls(told["number"], told["count"], end, told["page_key"], told["config"])
 
     def text(self) -> str:
         """What ``given`` reads."""
         end = -1 if self.end is None else self.end.fileno()
         return json.dumps({
             "number": self.number, "count": self.count, "end": end, "page_key": self.page_key,
+            "config": self.config,
         })  # fmt: skip
 
     def session(self, before: int) -> int:

@@ -5,6 +5,7 @@ nothing that a client sends, and holds no data, ledger or policy.
 """
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -20,8 +21,14 @@ from dpproxy.server.place import VARIABLE, Channel, Message, Place, pair
 from dpproxy.values.errors import StartupError
 
 AGAIN: Final = 1.0
-"""Seconds until a process that has ended is started again, and the longest wait of one that ends again and again."""
+"""Seconds until a process that has ended is started again, or a client taken for whom there was no room."""
 LONGEST: Final = 30.0
+"""Seconds until one that ends again and again is."""
+PROBE: Final = 5.0
+"""Seconds between two questions to each process."""
+HUNG: Final = 12
+"""Questions left open in a row after which a process is killed; from two on it gets no client while others do."""
+_FULL: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class _Part(Struct, eq=False):
@@ -33,6 +40,8 @@ class _Part(Struct, eq=False):
     leaves: bool = False
     """Whether it is stopping: it gets clients only where every other one is, too."""
     clients: int = 0
+    unanswered: int = 0
+    """Questions since it said something."""
 
 
 class Processes(Struct):
@@ -42,6 +51,8 @@ class Processes(Struct):
     count: int
     command: Sequence[str]
     tell: Callable[[str], None]
+    config: str
+    """The text of the configuration: a process that is started again does not read another."""
     _parts: dict[int, _Part] = field(default_factory=dict)
     _begun: dict[int, asyncio.Future[str | None]] = field(default_factory=dict)
     """What each says once it serves; None where it has ended before."""
@@ -69,6 +80,7 @@ class Processes(Struct):
                         tasks.create_task(self._keep(number))
                     await asyncio.wait(self._begun.values())
                     self._listen(listener)
+                    tasks.create_task(self._probe())
                     on_listening(told, listener.sockets[0].getsockname()[1])
         listener.close()
         for one in self._listeners:
@@ -119,7 +131,7 @@ class Processes(Struct):
     async def _start(self, number: int) -> _Part:
         ours, theirs = pair()
         with theirs:
-            place = Place(number, self.count, theirs, self.options.page_key)
+            place = Place(number, self.count, theirs, self.options.page_key, self.config)
             try:
                 process = await asyncio.create_subprocess_exec(
                     *self.command,
@@ -134,7 +146,10 @@ class Processes(Struct):
         return part
 
     def _heard(self, number: int, part: _Part, message: Message) -> None:
+        part.unanswered = 0
         match message:
+            case {"kind": "alive"}:
+                pass
             case {"kind": "ready", "told": str(told)}:
                 part.serves = True
                 if not self._begun[number].done():
@@ -149,6 +164,23 @@ class Processes(Struct):
                 self._to(session % self.count, message)
             case _:
                 self._pass(number, message)
+
+    async def _probe(self) -> None:
+        """Ask each process again and again whether its loop turns, and kill one that hangs: it is started again.
+
+        Questions are counted, not seconds: where all were stopped for a while, none has missed any.
+        """
+        while not self._stopping.is_set():
+            for number, part in list(self._parts.items()):
+                if part.unanswered == HUNG:
+                    self.tell(f"process {number + 1} of {self.count} hangs and is killed")
+                    with suppress(ProcessLookupError):
+                        part.process.kill()
+                if part.serves:
+                    part.unanswered += 1
+                    self._to(number, {"kind": "probe"})
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), PROBE)
 
     def _pass(self, number: int, message: Message) -> None:
         """To all but one."""
@@ -179,12 +211,17 @@ class Processes(Struct):
 
     def _take(self, listener: socket.socket) -> None:
         """Give the clients that wait to processes; while there is none they go on waiting."""
-        with suppress(OSError):  # no other waits
+        loop = asyncio.get_running_loop()
+        try:
             while serving := [
                 one for one in self._parts.values() if one.serves and not one.channel.ended.is_set()
             ]:
                 client, _ = listener.accept()
-                part = min(serving, key=lambda one: (one.leaves, one.clients))
+                part = min(serving, key=lambda one: (one.unanswered > 1, one.leaves, one.clients))
                 part.clients += 1
                 part.channel.send({"kind": "client"}, client)
-            asyncio.get_running_loop().remove_reader(listener)
+        except OSError as error:  # no other waits, or it has gone
+            if error.errno not in _FULL:
+                return
+            loop.call_later(AGAIN, self._wait_for_clients)
+        loop.remove_reader(listener)

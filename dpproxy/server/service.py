@@ -98,6 +98,13 @@ class Peer(Protocol):
         """Close its socket."""
 
 
+_REPLIES: Final = {
+    "probe": "alive",
+    "client": "left",  # one that came without its socket, for which there was no number left
+}
+"""What the process that listens is told at once."""
+
+
 class Service(Struct):
     """What all clients of a server share."""
 
@@ -228,6 +235,8 @@ class Service(Struct):
                 self.cancel(CancelRequest(session, bytes.fromhex(secret)))
             case {"kind": "signal", "session": session, "user": user, "is_admin": is_admin, "ends": ends}:
                 self._signal(user, session, is_admin=is_admin, ends=ends)
+            case {"kind": kind} if kind in _REPLIES:
+                self.place.tell({"kind": _REPLIES[kind]})
             case {"kind": "joined"}:
                 for session, user in self.sessions.items():
                     self.place.tell({"kind": "opened", "session": session, "user": user})

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dpproxy.config import users as module
 from dpproxy.config.users import UsersFile, add_user, check_private, mock_key, read_users
 from dpproxy.values.errors import StartupError
 from dpproxy.wire.scram import ScramSecret
@@ -144,6 +145,21 @@ def test_who_is_gone_or_lost_a_role_is_told(path: Path, caplog: pytest.LogCaptur
     assert "open sessions stay as they are" in caplog.text
     path.write_text(whole, encoding="utf-8")
     assert users.is_revoked("ann", had, None)
+
+
+def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    add_user(path, "ann", ["analyst"], "one of them all")
+    users = UsersFile(path)
+    had = frozenset({"analyst", "reader"})
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            module, "read_users", lambda _: (_ for _ in ()).throw(StartupError("too many open files"))
+        )
+        assert not any(users.is_revoked("ann", had, None) for _ in range(3))
+    assert users.is_revoked("ann", had, None)
+    assert caplog.text.count("too many open files") == 1
 
 
 @pytest.mark.parametrize(

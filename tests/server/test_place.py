@@ -1,8 +1,12 @@
 """What processes behind one address know of each other."""
 
 import asyncio
+import errno
 import os
+import resource
+import signal
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,9 +15,11 @@ from msgspec.structs import replace
 
 from dpproxy.cli.serve import _part
 from dpproxy.config.configuration import load_config
+from dpproxy.server import place as module
+from dpproxy.server import processes
 from dpproxy.server.options import Options
 from dpproxy.server.place import VARIABLE, Channel, Message, Place, pair
-from dpproxy.server.processes import Processes
+from dpproxy.server.processes import Processes, _Part
 from dpproxy.server.service import Service
 from dpproxy.session.session import Session
 from dpproxy.system.attempts import FIRST
@@ -129,9 +135,9 @@ def test_a_wrong_password_at_one_slows_the_next_at_the_other(two: tuple[Service,
 def test_a_place_is_given_once():
     ours, theirs = pair()
     with ours:
-        told = {VARIABLE: Place(1, 2, theirs, "key").text()}
+        told = {VARIABLE: Place(1, 2, theirs, "key", "[server]").text()}
         place = Place.given(told)
-        assert (place.number, place.count, place.page_key) == (1, 2, "key")
+        assert (place.number, place.count, place.page_key, place.config) == (1, 2, "key", "[server]")
         assert place.end is not None
         assert place.end.fileno() == theirs.detach()
         assert Place.given(told) == Place()
@@ -173,6 +179,133 @@ def test_messages_and_clients_arrive_in_order_however_slow_the_reader():
     assert [(message["n"], came) for message, came in heard] == [(n, n == 1000) for n in range(1001)]
 
 
+def test_what_the_system_has_no_room_for_is_sent_later(monkeypatch: pytest.MonkeyPatch):
+    errors = [errno.ETOOMANYREFS, errno.ENOBUFS]
+    send = socket.send_fds
+
+    def sometimes(end: socket.socket, data: list[bytes], handles: list[int]) -> int:
+        if errors:
+            raise OSError(errors.pop(), "no room")
+        return send(end, data, handles)
+
+    monkeypatch.setattr(socket, "send_fds", sometimes)
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
+
+    async def run() -> list[Message]:
+        heard: list[Message] = []
+        ours, theirs = pair()
+        sender, done = Channel(ours, lambda _message, _client: None), asyncio.Event()
+
+        def receive(message: Message, _client: socket.socket | None) -> None:
+            heard.append(message)
+            if len(heard) == 2:
+                done.set()
+
+        reader = Channel(theirs, receive)
+        for message in ({"n": 1}, {"long": "x" * (1 << 18)}, {"n": 2}):
+            sender.send(message)
+        await done.wait()
+        assert not sender.ended.is_set()
+        reader.close()
+        await sender.ended.wait()
+        return heard
+
+    assert asyncio.run(run()) == [{"n": 1}, {"n": 2}]
+    assert not errors
+
+
+def test_a_client_for_whom_a_process_has_no_number_left_is_told_as_gone(two: tuple[Service, Service]):
+    async def run() -> list[tuple[Message, bool]]:
+        heard: list[tuple[Message, bool]] = []
+        ours, theirs = pair()
+        sender, done = Channel(ours, lambda _message, _client: None), asyncio.Event()
+
+        def receive(message: Message, came: socket.socket | None) -> None:
+            heard.append((message, came is not None))
+            done.set()
+
+        reader = Channel(theirs, receive)
+        client, peer = socket.socketpair()
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        try:
+            sender.send({"kind": "client"}, client)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, limit[1]))
+            await done.wait()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+        with peer:
+            assert peer.recv(1) == b""
+        reader.close()
+        await sender.ended.wait()
+        return heard
+
+    assert asyncio.run(run()) == [({"kind": "client"}, False)]
+    told = list[Message]()
+    two[0].place.tell = told.append
+    two[0].hear({"kind": "client"})
+    two[0].hear({"kind": "probe"})
+    assert told == [{"kind": "left"}, {"kind": "alive"}]
+
+
+def test_while_no_number_is_left_clients_wait_and_the_loop_does_not_spin():
+    tried = list[None]()
+
+    class Full(socket.socket):
+        def accept(self) -> tuple[socket.socket, object]:
+            tried.append(None)
+            raise OSError(errno.EMFILE, "too many open files")
+
+    async def run() -> None:
+        ours, theirs = pair()
+        with Full() as full, socket.socket() as caller, theirs:
+            full.bind(("127.0.0.1", 0))
+            full.listen()
+            several = Processes(Options(port=0), 1, (), list[str]().append, "")
+            part = _Part(None, Channel(ours, lambda _message, _client: None), serves=True)  # type: ignore[arg-type]
+            several._parts[0] = part
+            several._listeners.append(full)
+            several._wait_for_clients()
+            caller.connect(full.getsockname())
+            for _ in range(1000):
+                await asyncio.sleep(0)
+            assert not asyncio.get_running_loop().remove_reader(full)
+            part.channel.close()
+
+    asyncio.run(run())
+    assert len(tried) == 1
+
+
+READY = """
+import asyncio, os, time
+from dpproxy.server.place import Channel, Place
+async def run():
+    Channel(Place.given(os.environ).end, print).send({"kind": "ready", "told": "served"})
+asyncio.run(run())
+time.sleep(3600)
+"""
+
+
+def test_a_process_that_hangs_is_killed_and_started_again(monkeypatch: pytest.MonkeyPatch):
+    for name, value in (("PROBE", 0.02), ("HUNG", 3), ("AGAIN", 0.0)):
+        monkeypatch.setattr(processes, name, value)
+    told = list[str]()
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if "started again" in line:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    served = list[str]()
+    Processes(Options(port=0), 1, (sys.executable, "-c", READY), tell, "").run(
+        lambda words, _port: served.append(words)
+    )
+    assert served == ["served"]
+    assert told == [
+        "process 1 of 1 hangs and is killed",
+        "process 1 of 1 ended with status -9; it is started again",
+    ]
+
+
 def test_each_process_has_its_share_of_memory_and_its_own_port(tmp_path: Path):
     file = write(tmp_path, "127.0.0.1:0")
     config = load_config(file, {"DPPROXY_LIMITS_MEMORY": "4GB", "DPPROXY_METRICS_PORT": "9187"})
@@ -185,7 +318,7 @@ def test_each_process_has_its_share_of_memory_and_its_own_port(tmp_path: Path):
 def test_where_none_can_be_started_the_service_says_so():
     told = list[str]()
     with pytest.raises(StartupError, match="the first process did not start"):
-        Processes(Options(port=0), 2, ("/there/is/no/such/program",), told.append).run(
+        Processes(Options(port=0), 2, ("/there/is/no/such/program",), told.append, "").run(
             lambda _told, _port: None
         )
     assert told == ["process 1 of 2 could not be started: No such file or directory"]

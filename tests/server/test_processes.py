@@ -163,6 +163,7 @@ def test_a_killed_process_takes_its_own_sessions_alone(tmp_path: Path):
         with ExitStack() as stack:
             lost, kept = apart(stack, proxy)
             lost.execute("SELECT count(*) FROM raced")
+            (tmp_path / "dpproxy.toml").write_text("under = 'work'")  # read by all processes or by none
             os.kill(serving(proxy)[0], signal.SIGKILL)
             with pytest.raises(psycopg.OperationalError):
                 lost.execute("SELECT count(*) FROM asked")
