@@ -143,3 +143,13 @@ def test_a_closed_catalogue_answers_nothing(view: CatalogueView):
     made.close()
     with pytest.raises(ShuttingDown):
         made.run(view, parse_one("SELECT 1", read="postgres"), (), {})
+
+
+def test_names_of_columns(answer: Callable[..., Answer]):
+    def names(sql: str) -> list[str]:
+        return [column.name for column in answer(sql).columns]
+
+    assert names('SELECT current_user, 1, 2, 3 AS a, 4 AS a, 5 AS "Odd"') == [
+        "current_user", "?column?", "?column?", "a", "a", "Odd",
+    ]  # fmt: skip
+    assert names("VALUES (1, 'a')") == ["column1", "column2"]

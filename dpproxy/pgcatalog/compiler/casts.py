@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.titles import written_name
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import (
     BPCHAR,
@@ -117,20 +118,6 @@ _MOST_OF_REAL = 24
 """The largest n for which ``float(n)`` is a real."""
 _TIMES = frozenset({"interval", "time", "timestamp", "timestampntz", "timestamptz"})
 
-_SCHEMAS = frozenset({"pg_catalog", "information_schema"})
-
-
-def written_name(kind: exp.Expr) -> str:
-    """The type's name without schema, parameters and brackets, lower case."""
-    inner = kind.args.get("kind")
-    match inner:
-        case exp.Dot(this=exp.Identifier(name=schema), expression=exp.Identifier(name=name)):
-            return name.lower() if schema.lower() in _SCHEMAS else f"{schema}.{name}"
-        case exp.Identifier(name=name):
-            return name.lower()
-        case _:
-            return str(getattr(kind.this, "value", kind.this)).lower()
-
 
 def _pieces(kind: exp.Expr) -> tuple[str, exp.Expr, str]:
     """The element type's name and the brackets of an array type; ``_oid`` is ``oid[]``."""
@@ -148,12 +135,6 @@ def element(kind: exp.Expr) -> exp.Expr:
     if found is not kind:
         return found
     return exp.DataType(this=exp.DType.USERDEFINED, kind=exp.to_identifier(name))
-
-
-def element_name(kind: exp.Expr) -> str:
-    """The type's name; for an array, that of its elements."""
-    name, element, _ = _pieces(kind)
-    return "bpchar" if getattr(element, "this", None) == exp.DType.CHAR else name
 
 
 def duckdb_type_of(name: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.titles import written_name
 from dpproxy.pgcatalog.compiler import arrays, casts, macros, numbers, objects, results, texts
 from dpproxy.pgcatalog.compiler.calls import call, text
 from dpproxy.pgcatalog.compiler.kind_rules import KnownType, kind_of
@@ -21,7 +22,7 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
     """
     if not isinstance(node, exp.Cast):
         return node
-    name = casts.written_name(node.to)
+    name = written_name(node.to)
     if name in results.OBJECTS:
         return objects.cast(node, results.OBJECTS[name], use)
     stored, source, shown = casts.duckdb_type(node.to), kind_of(node.this), casts.client_type(node.to)

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from sqlglot import exp
 
+from dpproxy.analysis.titles import folded, title
 from dpproxy.pgcatalog.compiler import scopes
 from dpproxy.pgcatalog.compiler.kind_rules import RULES, KnownType, common, kind_of, note_kind, plain
-from dpproxy.pgcatalog.compiler.titles import title
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -91,7 +91,7 @@ def _query(node: exp.Expr, outer: _Scope) -> Fields | None:
 
 def _with(query: exp.Expr, scope: _Scope, *, recursive: bool) -> None:
     alias = query.args["alias"]
-    name, body = scopes.fold(alias.this), query.this
+    name, body = folded(alias.this), query.this
     if recursive and isinstance(body, exp.SetOperation):
         scope.queries[name] = _renamed(_query(body.left, scope), alias)
     scope.queries[name] = _renamed(_query(body, scope), alias)
@@ -149,22 +149,15 @@ def _projected(projections: Sequence[exp.Expr], scope: _Scope) -> Fields | None:
     found: list[tuple[str, KnownType]] = []
     for projection in projections:
         if not projection.is_star:
-            found.append((_output_name(projection), kind_of(projection)))
+            found.append((title(projection), kind_of(projection)))
             continue
-        wanted = scopes.fold(projection.args.get("table"))
+        wanted = folded(projection.args.get("table"))
         for alias, fields in scope.sources.items():
             if wanted in ("", alias):
                 if fields is None:
                     return None
                 found += fields
     return found
-
-
-def _output_name(projection: exp.Expr) -> str:
-    name = projection.args.get("alias") if isinstance(projection, exp.Alias) else None
-    if name is None and isinstance(projection, exp.Column):
-        name = projection.this
-    return title(projection) if name is None else scopes.fold(name)
 
 
 def _source(node: exp.Expr, scope: _Scope) -> None:
@@ -177,14 +170,14 @@ def _source(node: exp.Expr, scope: _Scope) -> None:
     inner = node.this if isinstance(node, exp.Lateral) else node
     fields, name = _fields(inner, scope)
     if alias is not None:
-        name = scopes.fold(alias.this) or name
+        name = folded(alias.this) or name
         is_single = fields is not None and len(fields) == 1 and not alias.args.get("columns")
         if is_single and fields is not None and _is_function(inner):
             fields = [(name, fields[0][1])]
         fields = _renamed(fields, alias)
     offset = node.args.get("offset")
     if offset and fields is not None:
-        shown = scopes.fold(offset) if isinstance(offset, exp.Identifier) else "ordinality"
+        shown = folded(offset) if isinstance(offset, exp.Identifier) else "ordinality"
         fields = [*fields[: 1 if len(fields) == 1 else None], (shown, INT8)]
     scope.sources[name or f" {len(scope.sources)}"] = fields
     for join in node.args.get("joins") or ():
@@ -201,7 +194,7 @@ def _fields(node: exp.Expr, scope: _Scope) -> tuple[Fields | None, str]:
     """A source's columns, None where they are unknown, and the name it has without an alias."""
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier):
-            return _relation(node, scope), scopes.fold(node.this)
+            return _relation(node, scope), folded(node.this)
         case exp.Table():
             _expression(node.this, scope)
             called = title(node.this)
@@ -220,7 +213,7 @@ def _fields(node: exp.Expr, scope: _Scope) -> tuple[Fields | None, str]:
 
 
 def _relation(node: exp.Table, scope: _Scope) -> Fields | None:
-    schema, name = scopes.fold(node.args.get("db")), scopes.fold(node.this)
+    schema, name = folded(node.args.get("db")), folded(node.this)
     if not scopes.is_relation(node):
         return scope.named(name)
     if schema == "dp":
@@ -231,7 +224,7 @@ def _relation(node: exp.Table, scope: _Scope) -> Fields | None:
 
 
 def _renamed(fields: Fields | None, alias: exp.Expr) -> Fields | None:
-    names = [scopes.fold(name) for name in alias.args.get("columns") or ()]
+    names = [folded(name) for name in alias.args.get("columns") or ()]
     if fields is None or len(names) > len(fields):
         return None
     return [(name, kind) for name, (_, kind) in zip(names, fields, strict=False)] + [*fields[len(names) :]]
@@ -288,7 +281,7 @@ def _text_if_unknown(kind: KnownType) -> KnownType:
 
 
 def _column(node: exp.Column, scope: _Scope) -> KnownType:
-    name, table = scopes.fold(node.this), scopes.fold(node.args.get("table"))
+    name, table = folded(node.this), folded(node.args.get("table"))
     found = scope.column(table, name)
     if found is not None:
         return found

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 from sqlglot import exp
 
-from dpproxy.pgcatalog.compiler import scopes
+from dpproxy.analysis.titles import folded
 
 _PARTS: Final = frozenset({"kind", "expressions", "from_", "where", "order", "limit", "offset"})
 _COMPARED: Final[Mapping[type[exp.Expr], str]] = {
@@ -62,7 +62,7 @@ def _is_plain(tree: exp.Select) -> bool:
     table = None if source is None else source.this
     if not isinstance(table, exp.Table) or table.args.get("joins") or table.args.get("sample"):
         return False
-    if (scopes.fold(table.args.get("db")), scopes.fold(table.this)) != ("dp", "ledger"):
+    if (folded(table.args.get("db")), folded(table.this)) != ("dp", "ledger"):
         return False
     if not all(isinstance(shown.unalias(), exp.Column | exp.Star) for shown in tree.expressions):
         return False
@@ -84,7 +84,7 @@ def _descending(tree: exp.Select) -> bool | None:
     if len(order.expressions) != 1 or any(shown.alias for shown in tree.expressions):
         return None
     by = order.expressions[0]
-    if not isinstance(by.this, exp.Column) or scopes.fold(by.this.this) not in ("sequence", "at"):
+    if not isinstance(by.this, exp.Column) or folded(by.this.this) not in ("sequence", "at"):
         return None
     return bool(by.args.get("desc"))
 
@@ -113,7 +113,7 @@ def _conditions(node: exp.Expr, values: Sequence[object]) -> Iterator[tuple[str,
             left, right, operator = right, left, _MIRRORED[operator]
         value = _constant(right, values)
         if isinstance(left, exp.Column) and value is not None:
-            yield from _compared(scopes.fold(left.this), operator, value)
+            yield from _compared(folded(left.this), operator, value)
 
 
 def _compared(column: str, operator: str, value: str | int) -> Iterator[tuple[str, object]]:

@@ -12,6 +12,7 @@ from sqlglot import ErrorLevel, exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.present import write_present
+from dpproxy.analysis.titles import folded, title
 from dpproxy.pgcatalog.compiler import (
     allowed,
     arrays,
@@ -28,7 +29,6 @@ from dpproxy.pgcatalog.compiler import (
     similar,
     table_functions,
     texts,
-    titles,
 )
 from dpproxy.pgcatalog.compiler import kinds as kinds_of
 from dpproxy.pgcatalog.compiler.calls import text
@@ -149,7 +149,7 @@ def _titles(tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None)
     starred = any(p.is_star for p in projections)
     if starred:
         return None if fields is None else tuple(name for name, _ in fields)
-    return tuple(titles.title(p) for p in projections)
+    return tuple(title(p) for p in projections)
 
 
 def _places(tree: exp.Expr) -> dict[str, int | None]:
@@ -163,7 +163,7 @@ def _has_name(projection: exp.Expr) -> bool:
 
 
 def _aliased(projection: exp.Expr) -> exp.Expr:
-    return exp.Alias(this=projection, alias=exp.to_identifier(titles.title(projection), quoted=True))
+    return exp.Alias(this=projection, alias=exp.to_identifier(title(projection), quoted=True))
 
 
 def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
@@ -173,7 +173,7 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
         return _table_function(node, state)
     if not scopes.is_relation(node):
         return node
-    schema, name = scopes.fold(node.args.get("db")) or "pg_catalog", scopes.fold(node.this)
+    schema, name = folded(node.args.get("db")) or "pg_catalog", folded(node.this)
     if node.catalog and node.catalog != state.view.database:
         raise Unsupported("cross-database references are not supported", position=position(node))
     if schema == "dp":
@@ -240,7 +240,7 @@ def _table_function(node: exp.Table, state: Rewritten) -> exp.Expr:
         raise Unsupported("this function may not stand in FROM here", position=position(node))
     node.set("db", None)
     node.set("catalog", None)
-    alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(titles.title(node.this)))
+    alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(title(node.this)))
     if not alias.args.get("columns"):
         alias.set("columns", [alias.this.copy()])
     node.set("alias", alias)

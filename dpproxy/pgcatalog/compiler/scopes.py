@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from dpproxy.analysis.titles import folded
 from dpproxy.config.settings import FROM_ENGINE
 from dpproxy.pgcatalog.relations import TABLES
 
@@ -28,32 +29,25 @@ def reads_relations(tree: exp.Expr) -> bool:
 
 def own_names(tree: exp.Expr) -> frozenset[str]:
     """The folded names of the relations of schema dp that a statement reads."""
-    return frozenset(fold(t.this) for t in relations(tree) if fold(t.args.get("db")) == "dp")
+    return frozenset(folded(t.this) for t in relations(tree) if folded(t.args.get("db")) == "dp")
 
 
 def engine_settings(tree: exp.Expr) -> tuple[str, ...]:
     """The settings computed by the engine that a statement may read; each needs a query of the ledger."""
-    asks = any(fold(t.this) == "pg_settings" for t in relations(tree)) or any(
+    asks = any(folded(t.this) == "pg_settings" for t in relations(tree)) or any(
         node.name.lower() == "current_setting" for node in tree.find_all(exp.Anonymous)
     )
     return FROM_ENGINE if asks else ()
 
 
-def fold(identifier: exp.Expr | None) -> str:
-    """An identifier's name: lower case unless quoted."""
-    if not isinstance(identifier, exp.Identifier):
-        return ""
-    return str(identifier.name) if identifier.quoted else str(identifier.name).lower()
-
-
 def is_own(table: exp.Table) -> bool:
     """Whether a relation is the catalogue's."""
-    schema, name = fold(table.args.get("db")), fold(table.this)
+    schema, name = folded(table.args.get("db")), folded(table.this)
     return schema in OWN_SCHEMAS if schema else ("pg_catalog", name) in TABLES or name.startswith("pg_")
 
 
 def _names_cte(table: exp.Table) -> bool:
-    name, below = fold(table.this), None
+    name, below = folded(table.this), None
     node: exp.Expr | None = table
     while node is not None:
         with_ = node.args.get("with_")
@@ -71,5 +65,5 @@ def _in_reach(with_: exp.With, below: exp.Expr | None) -> set[str]:
     for cte in with_.expressions:
         if cte is below and not with_.args.get("recursive"):
             break
-        names.append(fold(cte.args["alias"].this))
+        names.append(folded(cte.args["alias"].this))
     return set(names)

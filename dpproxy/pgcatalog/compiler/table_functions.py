@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.pgcatalog.compiler import titles
+from dpproxy.analysis.titles import folded, title
 from dpproxy.pgcatalog.compiler.arrays import is_vector
-from dpproxy.pgcatalog.compiler.scopes import fold
 from dpproxy.values.errors import Unsupported
 
 RELATIONS = frozenset({"aclexplode", "pg_available_extensions", "pg_get_keywords", "pg_show_all_settings"})
@@ -30,7 +29,7 @@ def put_in(tree: exp.Expr) -> None:
         Unsupported: an aggregate, or WITH ORDINALITY where it is not possible.
     """
     for node in list(tree.find_all(exp.Table, exp.Unnest, exp.Lateral)):
-        if fold(node.args.get("db")) not in _SCHEMAS:
+        if folded(node.args.get("db")) not in _SCHEMAS:
             continue
         holder = node.parent if isinstance(node.parent, exp.Lateral) else node
         lists = _lists(node)
@@ -77,7 +76,7 @@ def _of_value(node: exp.Expr, alias: exp.Expr | None) -> exp.Expr:
     value: exp.Expr = node.this
     if isinstance(value, exp.AggFunc):
         raise Unsupported("an aggregate may not stand in FROM", position=position(value))
-    called = titles.title(value) if alias is None else alias.this
+    called = title(value) if alias is None else alias.this
     names: list[object] = [*(alias.args.get("columns") or () if alias is not None else ())] or [called]
     values = [value.copy()]
     if node.args.get("ordinality"):
@@ -101,4 +100,4 @@ def _subquery(values: Sequence[exp.Expr], names: Sequence[object], called: objec
 
 
 def _name(given: object) -> exp.Identifier:
-    return exp.to_identifier(fold(given) if isinstance(given, exp.Expr) else str(given), quoted=True)
+    return exp.to_identifier(folded(given) if isinstance(given, exp.Expr) else str(given), quoted=True)

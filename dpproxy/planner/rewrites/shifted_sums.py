@@ -5,8 +5,8 @@ from collections import Counter
 from msgspec import Struct
 from sqlglot import exp
 
+from dpproxy.analysis.titles import title
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.select_list import output_name
 
 FEWEST = 3
 """Sums of one expression from which on one of it and one count cost less."""
@@ -49,7 +49,7 @@ def _is_number(node: exp.Expr) -> bool:
 
 def _replace(shifted: _Shifted) -> None:
     node = shifted.node
-    name = output_name(node)
+    name = title(node)
     whole = exp.Sum(this=shifted.of.copy())
     whole.meta.update(node.meta)
     count = exp.Count(this=shifted.of.copy())

@@ -3,8 +3,8 @@
 import pytest
 from sqlglot import exp
 
+from dpproxy.analysis.titles import title
 from dpproxy.planner.accept import parse
-from dpproxy.planner.select_list import output_name
 from dpproxy.values.errors import InvalidText, Unsupported
 
 
@@ -72,7 +72,7 @@ def test_the_sunday_before_a_day_is_a_week(written: str, day: str | None):
     ("call", "name"), [("date(seen)", "date"), ("to_date('1951', 'YYYY')", "to_date"), ("seen::date", "seen")]
 )
 def test_a_column_has_the_name_of_its_call(call: str, name: str):
-    assert output_name(parse(f"SELECT {call}").selects[0]) == name
+    assert title(parse(f"SELECT {call}").selects[0]) == name
 
 
 def test_what_it_means_has_the_place_of_the_call():
@@ -136,5 +136,5 @@ def test_lists_are_written_out_with_the_name_of_their_call():
         "SELECT width_bucket(x, ARRAY[1, 2]), percentile_cont(ARRAY[0.5, 1]) WITHIN GROUP (ORDER BY x)"
         " FILTER (WHERE y) FROM t"
     ).expressions
-    assert (output_name(bucket), output_name(quartiles)) == ("width_bucket", "percentile_cont")
+    assert (title(bucket), title(quartiles)) == ("width_bucket", "percentile_cont")
     assert [type(part) for part in quartiles.expressions] == [exp.Filter, exp.Filter]
