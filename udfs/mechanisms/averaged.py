@@ -5,10 +5,10 @@ rounded to a whole number, ties towards the first draw, and is never farther fro
 with the probability that is asked for. Proof: ``averaged.md``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from math import ceil, floor, log2, nextafter, sqrt
+from functools import lru_cache, partial, reduce
+from math import ceil, floor, log, log2, nextafter, sqrt
 from typing import Final, Protocol
 
 import numpy as np
@@ -30,6 +30,8 @@ MOST_TERMS: Final = 4096
 """Draws of one sum whose law is followed; of more it is bounded by its variance alone."""
 USUAL: Final = Fraction(19, 20)
 """No mean is taken that would widen intervals of this confidence."""
+_SECANTS: Final = 4
+"""Steps towards a tail: each leaves much less to go than the one before."""
 Floats = NDArray[np.float64]
 
 
@@ -163,10 +165,8 @@ def _reach(draws: tuple[Draw, ...], weights: tuple[int, ...], confidence: Fracti
     if any(d.terms > MOST_TERMS for d in draws):
         return floor(_gauss(draws, weights, confidence) + 1)
     allowed = float(1 - confidence)
-    law = _law(draws[0], weights[0] / SCALE, allowed)
-    for draw, weight in zip(draws[1:], weights[1:], strict=True):
-        law = _sum(law, _law(draw, weight / SCALE, allowed), allowed)
-    return floor(_beyond(law, allowed) + 1)
+    laws = (_law(d, w / SCALE, allowed) for d, w in zip(draws, weights, strict=True) if w)
+    return floor(_beyond(reduce(partial(_sum, allowed=allowed), laws), allowed) + 1)
 
 
 def _beyond(law: "_Law", allowed: float) -> float:
@@ -252,20 +252,45 @@ def _sum(one: _Law, other: _Law, allowed: float) -> _Law:
     wide = np.maximum(a[:, None], b[None, :]).ravel()
     narrow = np.minimum(a[:, None], b[None, :]).ravel()
 
+    apart, together, twice = wide - narrow, wide + narrow, 4 * wide * narrow
+
     def tail(x: float) -> float:
-        beyond = np.where(
-            x < wide - narrow, 1 - x / wide, np.maximum(wide + narrow - x, 0.0) ** 2 / (4 * wide * narrow)
-        )
+        beyond = np.where(x < apart, 1 - x / wide, np.maximum(together - x, 0.0) ** 2 / twice)
         return min(1.0, float(np.dot(shares, beyond)) * (1 + ROUNDING) + missing)
 
     knots, tails = [0.0], [1.0]
     top = float(one.knots[-1] + other.knots[-1])
+    step = float(one.knots[1] + other.knots[1]) / 2
     while tails[-1] > max(allowed / BEYOND, 2 * missing):
-        low, high = knots[-1], top
-        aim = tails[-1] * STEP
-        for _ in range(24):
-            middle = (low + high) / 2
-            low, high = (low, middle) if tail(middle) <= aim else (middle, high)
-        knots.append(high)
-        tails.append(tail(high))
+        knots.append(_least(tail, tails[-1] * STEP, knots[-1], top, step))
+        tails.append(tail(knots[-1]))
+        step = knots[-1] - knots[-2]
     return _hull(np.array(knots), np.array(tails))
+
+
+def _least(tail: Callable[[float], float], aim: float, low: float, top: float, step: float) -> float:
+    """The end of the interval, ``top - low`` halved 24 times, in which a tail falls to ``aim``.
+
+    Its logarithm is about a straight line: a few steps along secants find the place, and the tail at both ends of the
+    interval shows that it is right.
+    """
+    before, here, goal = low, min(low + step, top), log(aim)
+    height = log(tail(before))
+    for _ in range(_SECANTS):
+        lower = log(tail(here))
+        if lower == height:
+            break
+        there = here + (goal - lower) * (here - before) / (lower - height)
+        before, here, height = here, min(max(there, low), top), lower
+    start, end = _halved(lambda x: here <= x, low, top)
+    if tail(start) > aim >= tail(end):
+        return end
+    return _halved(lambda x: tail(x) <= aim, low, top)[1]
+
+
+def _halved(is_far: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """An interval halved 24 times, towards the first number that is far enough."""
+    for _ in range(24):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_far(middle) else (middle, high)
+    return low, high

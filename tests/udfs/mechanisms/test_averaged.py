@@ -58,6 +58,14 @@ def test_each_weight_is_the_share_of_its_precision():
     )
 
 
+def test_a_draw_without_weight_adds_nothing():
+    coarse, fine = Draw(Laplace((1,), 10**6), 0), Draw(Laplace((1,), 10**10), 0)
+    assert Averaged((fine, coarse)).is_single
+    mean = Averaged((coarse, fine))
+    assert mean.weights == (0, SCALE)
+    assert mean.half_width(USUAL) <= fine.mechanism.half_width(USUAL)[0] + 1
+
+
 def test_the_mean_is_symmetric_and_between_its_values():
     mean = Averaged((Draw(Laplace((1,), TENTH), 0), Draw(Laplace((1,), TENTH), 0)))
     for a, b in product(range(-6, 7), repeat=2):
