@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -38,6 +39,8 @@ BUDGET = 100_000
 PEOPLE = 10
 """Rows of a person, on average."""
 ROUNDS = 3
+DAYS = 100
+"""Directories of a table in Parquet."""
 ROWS = (
     "SELECT CAST(hash(i + 4) % {people} AS BIGINT) AS person, 'region ' || lpad(CAST(hash(i) % 20 AS VARCHAR), 2, '0') "
     "AS region, CAST(hash(i + 1) % 1000000 AS DOUBLE) / 7 AS income, CAST(hash(i + 2) % 1000 AS INTEGER) AS spend "
@@ -54,6 +57,12 @@ STATEMENTS = {
     "values of each person": (
         "SELECT count(*), avg(n), avg(s) FROM (SELECT person, count(*) AS n, sum(spend) AS s FROM visits {where} "
         "GROUP BY person) AS p"
+    ),
+}
+OF_A_DAY = {
+    "one day of a hundred": (
+        "SELECT region, count(*), avg(income), sum(spend) FROM large "
+        "WHERE day = DATE '2026-02-01' AND income > {n}.25 GROUP BY region"
     ),
 }
 ROW_HEADER = (
@@ -86,6 +95,8 @@ class Source:
     """Of the source alone."""
     is_inside: bool = False
     """The engine is a library in the proxy: its memory is the proxy's."""
+    has_days: bool = False
+    """Its tables have a column more by which they are divided."""
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
@@ -109,6 +120,38 @@ def in_duckdb(folder: Path, rows: int) -> Iterator[Source]:
         closing(duckdb.connect(folder / "data.duckdb", read_only=True, config=config)) as own,
     ):
         yield Source(proxy, lambda sql: own.execute(sql).fetchall(), time.process_time)
+
+
+@contextmanager
+def in_parquet(folder: Path, rows: int) -> Iterator[Source]:
+    """Six columns in a directory for each day, with 4 GB for the proxy's engine and for the one that is asked alone."""
+    data, memory = folder / "tables", "4GB"
+    with closing(duckdb.connect(config={"memory_limit": memory})) as own:
+        made = ROWS.replace(
+            "FROM range({rows})",
+            ", CAST(hash(i + 3) % 24 AS SMALLINT) AS hour, {day} AS day FROM range({first}, {last})",
+        )
+        for table in TABLES:
+            for day in range(DAYS):
+                of = date(2026, 1, 1) + timedelta(day)
+                file = data / table / f"day={of}" / "part.parquet"
+                file.parent.mkdir(parents=True)
+                first, last = rows * day // DAYS, rows * (day + 1) // DAYS
+                sql = made.format(people=max(1, rows // PEOPLE), first=first, last=last, day=f"DATE '{of}'")
+                own.execute(f"COPY ({sql}) TO '{file}' (FORMAT parquet)")
+            own.execute(f"CREATE VIEW {table} AS FROM read_parquet('{data}/{table}/**/*.parquet')")
+        day = "ALTER TABLE large ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN '2026-01-01' AND '2026-12-31';\n"
+        home = write_home(folder / "home", (), policy() + day)
+        text = home.read_text(encoding="utf-8").replace('path = "data.duckdb"', f'path = "{data}"')
+        home.write_text(f'{text}[limits]\nmemory = "{memory}"\n', encoding="utf-8")
+        begun = time.monotonic()
+        with spawned(home) as proxy:
+            assert proxy.process is not None
+            peak = most(proxy.process.pid) / 2**20
+            sys.stderr.write(
+                f"{rows:,} rows in each table: imported in {time.monotonic() - begun:.0f} s, {peak:,.0f} MiB\n"
+            )
+            yield Source(proxy, lambda sql: own.execute(sql).fetchall(), time.process_time, has_days=True)
 
 
 @contextmanager
@@ -191,7 +234,13 @@ def in_sqlite(folder: Path, rows: int) -> Iterator[Source]:
             yield Source(proxy, lambda sql: own.execute(sql).fetchall(), time.process_time, is_inside=True)
 
 
-SOURCES = {"duckdb": in_duckdb, "sqlite": in_sqlite, "postgresql": in_postgresql, "spark": in_spark}
+SOURCES = {
+    "duckdb": in_duckdb,
+    "parquet": in_parquet,
+    "sqlite": in_sqlite,
+    "postgresql": in_postgresql,
+    "spark": in_spark,
+}
 
 
 def growth(source: Source, rows: int, rounds: int) -> Iterator[list[str]]:
@@ -203,7 +252,7 @@ def growth(source: Source, rows: int, rounds: int) -> Iterator[list[str]]:
         return processor(source.process) + server()
 
     with psycopg.connect(source.proxy.dsn(), autocommit=True, prepare_threshold=None) as client:
-        for name, sql in STATEMENTS.items():
+        for name, sql in (STATEMENTS | (OF_A_DAY if source.has_days else {})).items():
 
             def varied(sql: str = sql) -> str:
                 """Different from all others, and more accurate, so that nothing is replayed."""

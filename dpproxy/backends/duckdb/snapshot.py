@@ -1,5 +1,8 @@
 """Data files into one DuckDB file under the state directory, once for each state of the files.
 
+A table is a file, or a directory of Parquet files. Each file is one transaction, which also writes down that it was
+imported: an import that was killed goes on where it was, and one of the same files and more begins with a copy.
+
 The engine then never reads a user's files while it answers: no path, format or parser is reachable from a
 statement. Types of Parquet columns are declared in the file; types of CSV columns are inferred from it here,
 once, and are public from then on (docs/configuration.md).
@@ -11,7 +14,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -22,7 +25,7 @@ from sqlglot import exp
 from dpproxy.system.disk import in_use
 from dpproxy.values.errors import StartupError
 
-LAYOUT = 2
+LAYOUT = 3
 """Goes up when the same files shall be imported anew."""
 LARGE = 50_000_000
 """Bytes from which an import is expected to take over a second."""
@@ -36,6 +39,9 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "preserve_insertion_order": False,
 }
 KINDS = (".csv", ".parquet")
+_IMPORTED = "dpproxy_files.imported"
+"""Which files a snapshot is of."""
+_NOTE = f"INSERT INTO {_IMPORTED} VALUES (?, ?, ?)"  # noqa: S608 - our own text
 CSV_NAMES = (
     "SELECT unnest([*COLUMNS(*)]) FROM (SELECT * FROM read_csv(?, header = false, delim = ',', quote = '\"', "
     "escape = '\"', skip = 0, all_varchar = true, hive_partitioning = false) LIMIT 1)"
@@ -45,14 +51,22 @@ CSV_NAMES = (
 class _File(Struct, frozen=True):
     """A data file and what identifies its state."""
 
+    name: str
+    """Below the source."""
     path: Path
     size: int
     modified: int
 
     @property
     def table(self) -> str:
-        """The table it becomes."""
-        return self.path.stem
+        """The table it becomes, or a part of it."""
+        top = Path(self.name).parts[0]
+        return top if top != self.name else self.path.stem
+
+    @property
+    def state(self) -> tuple[str, int, int]:
+        """What tells whether it is the file that was imported."""
+        return self.name, self.size, self.modified
 
     @property
     def kind(self) -> str:
@@ -63,8 +77,8 @@ class _File(Struct, frozen=True):
 def snapshot(source: Path, state: Path, progress: Callable[[str], None]) -> Path:
     """The DuckDB file to serve: ``source`` itself, or what its Parquet and CSV files were imported into.
 
-    One table for each file, named by its stem. Written beside its final name and renamed, so that a crash
-    leaves either no snapshot or a whole one; snapshots of earlier states are removed afterwards.
+    One table for each file, named by its stem, and for each directory of Parquet files. Written beside its final name
+    and renamed, so that a crash leaves no half snapshot; snapshots of earlier states are removed afterwards.
 
     Raises:
         StartupError: names the file and what is wrong with it, without a word of its content.
@@ -77,7 +91,6 @@ def snapshot(source: Path, state: Path, progress: Callable[[str], None]) -> Path
         )
     files = _files(source)
     target = state / f"snapshot-{_fingerprint(files)}.duckdb"
-    _remove_half(state)
     if not target.exists():
         _write(files, target, progress)
         _remove_others(state, target, progress)
@@ -99,26 +112,34 @@ def _database(source: Path) -> Path:
 
 
 def _files(source: Path) -> list[_File]:
-    """The directory's data files by name; two that would be one table are refused."""
-    found: dict[str, _File] = {}
-    for path in sorted(source.iterdir()):
-        if path.suffix.lower() not in KINDS or path.name.startswith((".", "_")):
-            continue
-        if any(letter in str(path) for letter in "*?["):
-            raise StartupError(f"{path}: expected a path without * ? and [")
-        status = path.stat()
-        file = _File(path, status.st_size, status.st_mtime_ns)
-        if (other := found.get(file.table.lower())) is not None:
-            raise StartupError(f"{path}: expected another name, {other.path.name} is the same table")
-        found[file.table.lower()] = file
-    if not found:
+    """The data files by table and name; of two files or directories that would be one table one is refused."""
+    found: dict[str, Path] = {}
+    files: list[_File] = []
+    for top in sorted(filter(_is_shown, source.iterdir())):
+        inside = sorted(top.rglob("*.[pP][aA][rR][qQ][uU][eE][tT]")) if top.is_dir() else [top]
+        for path in inside:
+            name = path.relative_to(source)
+            if path.suffix.lower() not in KINDS or path.is_dir() or not all(map(_is_shown, name.parts)):
+                continue
+            if any(letter in str(path) for letter in "*?["):
+                raise StartupError(f"{path}: expected a path without * ? and [")
+            status = path.stat()
+            file = _File(str(name), path, status.st_size, status.st_mtime_ns)
+            if (other := found.setdefault(file.table.lower(), top)) != top:
+                raise StartupError(f"{path}: expected another name, {other.name} is the same table")
+            files.append(file)
+    if not files:
         raise StartupError(f"{source}: expected Parquet or CSV files, there are none")
-    return list(found.values())
+    return files
+
+
+def _is_shown(path: Path | str) -> bool:
+    return not Path(path).name.startswith((".", "_"))
 
 
 def _fingerprint(files: list[_File]) -> str:
     """Of names, sizes and times of change; never of content."""
-    parts = [f"{LAYOUT}/{duckdb.__version__}"] + [f"{f.path.name}/{f.size}/{f.modified}" for f in files]
+    parts = [f"{LAYOUT}/{duckdb.__version__}"] + [f"{f.name}/{f.size}/{f.modified}" for f in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -129,43 +150,119 @@ def _write(files: list[_File], target: Path, progress: Callable[[str], None]) ->
     except OSError as error:
         raise StartupError(f"{target.parent}: expected a state directory: {error.strerror}") from None
     try:
+        _begin(files, partial, target)
         with duckdb.connect(partial, config=SETTINGS) as connection:
             _import(connection, files, progress)
             connection.execute("CHECKPOINT")
         partial.chmod(0o600)
         partial.replace(target)
     except OSError as error:
-        raise StartupError(
-            f"{target.parent}: expected a writable state directory: {error.strerror}"
+        raise _given_up(
+            partial, f"{target.parent}: expected a writable state directory: {error.strerror}"
         ) from None
     except duckdb.Error as error:
-        raise StartupError(f"{target}: could not be written: {type(error).__name__}") from None
-    finally:
-        partial.unlink(missing_ok=True)
-        Path(f"{partial}.wal").unlink(missing_ok=True)
+        raise _given_up(partial, f"{target}: could not be written: {type(error).__name__}") from None
+    except StartupError as error:
+        raise _given_up(partial, str(error)) from None
+
+
+def _given_up(partial: Path, why: str) -> StartupError:
+    for left in (partial, _log(partial)):
+        left.unlink(missing_ok=True)
+    return StartupError(why)
+
+
+def _begin(files: list[_File], partial: Path, target: Path) -> None:
+    """Have in ``partial`` what need not be imported again: of an import that was killed, or of fewer of these files."""
+    state = target.parent
+    _remove_half(state, target.stem)
+    for half in state.glob(f"{target.stem}.*.partial"):
+        if not in_use(half):
+            with suppress(FileNotFoundError):  # another process goes on with it
+                half.rename(partial)
+                _log(half).rename(_log(partial))
+            return
+    earlier = [old for old in state.glob("snapshot-*.duckdb") if old != target]
+    if not earlier or all(file.name == file.path.name for file in files):
+        return
+    shutil.copyfile(max(earlier, key=lambda old: old.stat().st_mtime_ns), partial)
+    with suppress(duckdb.Error), duckdb.connect(partial, config=SETTINGS) as connection:
+        if set(connection.execute(f"FROM {_IMPORTED}").fetchall()) <= {file.state for file in files}:
+            return
+    partial.unlink()
+
+
+def _log(file: Path) -> Path:
+    """Where the engine writes what it has not moved into a file yet."""
+    return Path(f"{file}.wal")
 
 
 def _import(
     connection: duckdb.DuckDBPyConnection, files: list[_File], progress: Callable[[str], None]
 ) -> None:
     began = time.monotonic()
-    large = sum(file.size for file in files) >= LARGE
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_IMPORTED.partition('.')[0]}")
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {_IMPORTED} (name VARCHAR, size BIGINT, modified BIGINT)")
+    done = set(connection.execute(f"FROM {_IMPORTED}").fetchall())
+    large = sum(file.size for file in files if file.state not in done) >= LARGE
     for number, file in enumerate(files, start=1):
-        words = f"importing {file.path.name} ({number} of {len(files)}, {file.size / 1e6:.0f} MB)"
+        if file.state in done:
+            continue
+        words = f"importing {file.name} ({number} of {len(files)}, {file.size / 1e6:.0f} MB)"
         if large or time.monotonic() - began > 1:
             progress(words)
         try:
             _check_columns(connection, file)
-            table = exp.to_identifier(file.table, quoted=True).sql("duckdb")
             with _telling(connection, words, progress):
-                _relation(connection, file).create(table)
-            for column in _required(file):
-                name = exp.to_identifier(column, quoted=True).sql("duckdb")
-                connection.execute(f"ALTER TABLE {table} ALTER COLUMN {name} SET NOT NULL")
+                connection.execute("BEGIN")
+                _add(connection, file)
+                connection.execute(_NOTE, file.state)
+                connection.execute("COMMIT")
         except (duckdb.Error, pyarrow.ArrowException) as error:
             # The engine's text may quote a row.
             raise StartupError(_refusal(file, error)) from None
+    for table in {file.table: None for file in files}:
+        _require(connection, table, [file for file in files if file.table == table])
+
+
+def _add(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
+    """Make a table of a file, or add its rows to the one of the files before, which have the same columns."""
+    table, relation = _quoted(file.table), _relation(connection, file)
+    described = "SELECT column_name, column_type FROM (DESCRIBE {})"
+    if not connection.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'main' AND table_name = ?", [file.table]
+    ).fetchall():
+        relation.create(table)
+        return
+    there = connection.execute(described.format(table)).fetchall()
+    here = list(zip(relation.columns, map(str, relation.types), strict=True))
+    if here != there:
+        raise StartupError(
+            f"{file.path}: expected the columns of the other files of {file.table}, in their order"
+        )
+    relation.insert_into(table)
+
+
+def _require(connection: duckdb.DuckDBPyConnection, table: str, files: list[_File]) -> None:
+    """Make those columns NOT NULL that all files of a table say have none; the engine checks it."""
+    required = set.intersection(*(set(_required(file)) for file in files))
+    for name, is_nullable in connection.execute(
+        "SELECT column_name, is_nullable FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?",
+        [table],
+    ).fetchall():
+        if is_nullable == (name in required):
+            word = "SET" if is_nullable else "DROP"
+            try:
+                connection.execute(
+                    f"ALTER TABLE {_quoted(table)} ALTER COLUMN {_quoted(name)} {word} NOT NULL"
+                )
+            except duckdb.Error as error:
+                raise StartupError(_refusal(files[-1], error)) from None
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
 @contextmanager
@@ -247,11 +344,11 @@ def _check_columns(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
         seen[name.lower()] = name
 
 
-def _remove_half(state: Path) -> None:
-    """Remove what an import that was killed has left, and what its engine wrote beside; not of one that goes on."""
+def _remove_half(state: Path, kept: str) -> None:
+    """Remove what imports that were killed have left, and what their engines wrote beside; not of one that goes on."""
     busy = tuple(half.name for half in state.glob("snapshot-*.partial") if in_use(half))
     for left in (*state.glob("snapshot-*.partial*"), *state.glob("snapshot-*.tmp")):
-        if left.name.startswith(busy):
+        if left.name.startswith(busy) or (left.name.startswith(f"{kept}.") and left.is_file()):
             continue
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)

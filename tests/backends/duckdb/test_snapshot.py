@@ -7,7 +7,9 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from dpproxy.backends.duckdb import snapshot as module
 from dpproxy.backends.duckdb.snapshot import snapshot
+from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.values.errors import StartupError
 
 Lines = list[str]
@@ -54,7 +56,8 @@ def test_files_become_tables_with_their_own_names_and_types(source: Path, state:
     file = snapshot(source, state, told.append)
     assert rows(file, "SELECT * FROM people ORDER BY id") == [(1, "Smith, A"), (2, None)]
     columns = (
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY 1, 2"
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'main' AND NOT internal "
+        "ORDER BY 1, 2"
     )
     assert rows(file, columns) == [
         ("Odd Table", "B c", "DATE"),
@@ -196,3 +199,100 @@ def test_what_a_killed_import_has_left_is_removed_and_nothing_of_one_that_goes_o
         kept = {path.name for path in state.iterdir()} - {f"{half.name}.wal"}
         goes_on.communicate()
     assert kept == {file.name, half.name, "prepared-a.duckdb"}
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> Path:
+    """Three days of visits, each a file in a directory of its own."""
+    folder = tmp_path / "tables"
+    for day in range(3):
+        write_day(folder, day)
+    return folder
+
+
+def write_day(folder: Path, day: int, columns: str = "a, b") -> Path:
+    file = folder / "visits" / f"day={day}" / "part.parquet"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_parquet(file, f"SELECT {columns} FROM (SELECT {day}::BIGINT AS a, i AS b FROM range(2) AS r(i))")
+    return file
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are read."""
+    found: list[str] = []
+    add = module._add
+
+    def noted(connection: duckdb.DuckDBPyConnection, file: module._File) -> None:
+        found.append(file.name)
+        add(connection, file)
+
+    monkeypatch.setattr(module, "_add", noted)
+    return found
+
+
+def test_a_directory_of_parquet_files_is_one_table(days: Path, state: Path):
+    for hidden in ("_temporary/x.parquet", ".x.parquet", "notes.csv", "day=9/_x.parquet"):
+        (days / "visits" / hidden).parent.mkdir(exist_ok=True)
+        (days / "visits" / hidden).write_text("no data")
+    (days / "nothing").mkdir()
+    file = snapshot(days, state, print)
+    assert rows(file, "FROM visits ORDER BY ALL") == [(day, n) for day in range(3) for n in range(2)]
+    assert set(DuckDB(file).schema().tables) == {"visits"}
+    write_parquet(days / "visits.parquet", "SELECT 1 AS a")
+    with pytest.raises(StartupError, match="is the same table"):
+        snapshot(days, state, print)
+
+
+@pytest.mark.parametrize("columns", ["b, a", "a", "a, b AS c", "a, b::INTEGER AS b"])
+def test_files_of_one_table_have_the_same_columns(days: Path, state: Path, columns: str):
+    file = write_day(days, 3, columns)
+    assert refused(days, state).startswith(f"{file}: expected the columns of the other files of visits")
+
+
+def test_yesterday_alone_is_imported(days: Path, state: Path, added: list[str]):
+    first = snapshot(days, state, print)
+    assert added == [f"visits/day={day}/part.parquet" for day in range(3)]
+    write_day(days, 3)
+    second = snapshot(days, state, print)
+    assert added[3:] == ["visits/day=3/part.parquet"]
+    assert rows(second, "SELECT count(*), sum(a) FROM visits") == [(8, 12)]
+    assert not first.exists()
+    write_day(days, 0, "a + 5 AS a, b")
+    third = snapshot(days, state, print)
+    assert len(added) == 8, "what was imported before is not what it was"
+    assert rows(third, "SELECT count(*), sum(a) FROM visits") == [(8, 22)]
+    (days / "visits" / "day=0" / "part.parquet").unlink()
+    assert rows(snapshot(days, state, print), "SELECT count(*), sum(a) FROM visits") == [(6, 12)]
+    assert len(list(state.iterdir())) == 1
+
+
+def test_an_import_that_was_killed_goes_on(days: Path, state: Path, added: list[str]):
+    killed = (
+        "import os, sys; from pathlib import Path; from dpproxy.backends.duckdb import snapshot as m; add = m._add\n"
+        "m._add = lambda c, file: os._exit(9) if 'day=2' in file.name else add(c, file)\n"
+        "m.snapshot(Path(sys.argv[1]), Path(sys.argv[2]), print)"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, str(days), str(state)], check=False)
+    assert done.returncode == 9
+    file = snapshot(days, state, print)
+    assert added == ["visits/day=2/part.parquet"]
+    assert rows(file, "FROM visits ORDER BY ALL") == [(day, n) for day in range(3) for n in range(2)]
+    assert [left.name for left in state.iterdir()] == [file.name]
+
+
+def test_a_column_may_be_null_once_one_file_says_so(days: Path, state: Path):
+    def write(day: int, *, nullable: bool) -> None:
+        schema = pyarrow.schema([pyarrow.field("a", pyarrow.int64(), nullable), ("b", pyarrow.int64())])
+        file = days / "visits" / f"day={day}" / "part.parquet"
+        file.parent.mkdir(exist_ok=True)
+        parquet.write_table(pyarrow.table({"a": [day], "b": [1]}, schema), file)
+
+    asked = "SELECT column_name, is_nullable FROM duckdb_columns() WHERE table_name = 'visits' ORDER BY 1"
+    for day in range(3):
+        write(day, nullable=False)
+    assert rows(snapshot(days, state, print), asked) == [("a", False), ("b", True)]
+    write(3, nullable=False)
+    assert rows(snapshot(days, state, print), asked) == [("a", False), ("b", True)]
+    write(4, nullable=True)
+    assert rows(snapshot(days, state, print), asked) == [("a", True), ("b", True)]
