@@ -21,6 +21,14 @@ def test_changes_of_correlations_agree():
     assert kanonymity.change("ir_swap", 25, builds=3).mean < 0.02
 
 
+def test_for_uninformed_intruders_correlations_change_half_as_much():
+    """Standard deviations are .0012 and .0019 a build: both limits are five of the mean or more away."""
+    assert kanonymity.change("mdav_swap", 5, builds=4, intruder="uninformed").mean == pytest.approx(
+        0.019, abs=0.004
+    )
+    assert kanonymity.change("mdav_swap", 5).mean == pytest.approx(0.037, abs=0.01)
+
+
 def test_declared_widths_keep_correlations_better():
     assert kanonymity.change("mdav", 11, "range").mean < kanonymity.change("mdav", 11).mean / 2
 
