@@ -1,6 +1,6 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.means import PartAnswer, averaged, together, with_cube
 from dpproxy.engine.questions import Question, noise_ratio, summed
 from dpproxy.planner.reuse.descriptor import FAMILY, Descriptor, counting, described, origins
-from dpproxy.planner.reuse.ranges import walk
+from dpproxy.planner.reuse.ranges import remainders, walk
 from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
@@ -276,7 +276,7 @@ class Replays:
         return averaged([best[2], *(found for _, _, found in others)])
 
     def _together(self, execution: Execution, question: Question) -> PartAnswer | None:
-        """The part from several stored releases that answer it only together: of ranges of one term."""
+        """The part from several stored releases that answer it only together."""
         part, asked = question.part, described(question.part, question.values, execution.pool)
         if asked is None or not asked.conditions or part.mechanism is None or part.believed:
             return None
@@ -291,21 +291,41 @@ class Replays:
         ]
         costs = [max(of.mechanism.noise_sd()) ** 2 for _, of in known]
         steps = walk(asked.conditions, [of.conditions for _, of in known], costs) or []
-        chosen = [(known[number], sign) for number, sign in steps]
         found = [
-            self._follows(origin, replace(asked, conditions=of.conditions), part)
-            for (origin, of), _ in chosen
+            self._follows(known[number][0], replace(asked, conditions=known[number][1].conditions), part)
+            for number, _ in steps
         ]
-        several = [one for one in found if one is not None]
-        if len(several) < 2 or len(several) < len(found):
-            return None
-        made = together(several, [sign for _, sign in chosen])
-        worst = 1.0 if execution.fresh & set(made.origins) else execution.worst
+        made = _added(found, [sign for _, sign in steps])
+        if made is None:
+            order = sorted(range(len(known)), key=lambda n: (len(known[n][1].keys), costs[n]))
+            made = self._remainder([known[number] for number in order], asked, part)
+        worst = 1.0 if made is not None and execution.fresh & set(made.origins) else execution.worst
         is_near = (
-            made.summed is not None
+            made is not None
+            and made.summed is not None
             and noise_ratio(made.summed, part.mechanism, alike=execution.alike) <= worst
         )
         return made if is_near else None
+
+    def _remainder(
+        self, known: Sequence[tuple[int, Descriptor]], asked: Descriptor, part: Part
+    ) -> PartAnswer | None:
+        """The part as more rows without those that it leaves out, each from a release of its own."""
+        for conditions in remainders(asked.conditions):
+            several = list[PartAnswer]()
+            for each in (replace(asked, conditions=found) for found in conditions):
+                follows = (
+                    self._follows(origin, each, part)
+                    for origin, of in known
+                    if all(origin not in one.origins for one in several) and could_follow(of, each)
+                )
+                one = next((one for one in follows if one is not None), None)
+                if one is None:
+                    break
+                several.append(one)
+            else:
+                return together(several, (1, -1))
+        return None
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> PartAnswer | None:
         known, payload = self._described.get(origin), None
@@ -334,3 +354,9 @@ class Replays:
             known = (None if payload is None else payloads.descriptor_of(payload),)
             self._described.put(origin, known)
         return known[0]
+
+
+def _added(found: Sequence[PartAnswer | None], signs: Sequence[int]) -> PartAnswer | None:
+    """The sum of what follows from several releases, some taken away; None where there are not all of them."""
+    several = [one for one in found if one is not None]
+    return together(several, signs) if len(several) == len(found) > 1 else None

@@ -120,6 +120,27 @@ def test_what_several_releases_answer_only_together_is_free(engine: Engine):
         assert spent(engine) == before + 0.5
 
 
+def test_all_rows_without_groups_that_were_released_are_free(engine: Engine):
+    """Of each other group, with the error of all draws that are in it."""
+    groups = {
+        (k, y): n for k, y, n in ask(engine, "SELECT k, y, count(*) FROM t GROUP BY k, y", epsilon="1").rows
+    }
+    ask(engine, "SELECT y, count(*) FROM t WHERE b GROUP BY y", epsilon="1")
+    shown = "y, count(*), dp.noise_sd(count(*))"
+    rest = f"SELECT {shown} FROM t WHERE k IS DISTINCT FROM 'a' GROUP BY y"
+    ask(engine, rest, epsilon="1")
+    assert spent(engine) == 3  # those of k are not among rows with b
+    whole = dict(ask(engine, "SELECT y, count(*) FROM t GROUP BY y", epsilon="2").rows)
+    sd = [Staircase.best((1,), loss * NANO).noise_sd()[0] for loss in (1, 2)]
+    rest = rest.replace("IS DISTINCT FROM 'a'", "NOT IN ('a', 'b') OR k IS NULL")
+    for y, n, noise in ask(engine, rest, epsilon="1").rows:
+        assert n == max(whole[y] - groups["a", y] - groups["b", y], 0)
+        assert noise == pytest.approx((2 * sd[0] ** 2 + sd[1] ** 2) ** 0.5)
+    assert spent(engine) == 5
+    ask(engine, rest, BOB, epsilon="1")
+    assert spent(engine, BOB) == 1
+
+
 def spent(engine: Engine, caller: Caller = ANN) -> float:
     return engine._ledger.spent(Account.user("b", caller.user)) / NANO
 

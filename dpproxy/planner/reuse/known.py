@@ -232,6 +232,7 @@ _NUMBERS: dict[str, Callable[[datetime], int]] = {
 _RULES: dict[str, Callable[[Term, Known], object]] = {
     "and": _all,
     "or": _any,
+    "untrue": lambda t, known: value_of(t[1], known) is not True,
     "not": lambda t, known: _not(value_of(t[1], known)),
     "eq": lambda t, known: _equal(value_of(t[1], known), value_of(t[2], known)),
     "ne": lambda t, known: _not(_equal(value_of(t[1], known), value_of(t[2], known))),

@@ -2,7 +2,8 @@
 
 A release of the rows with a term from a to b is a step between two borders: forwards it is added, backwards taken away.
 So rows from a to c are those from a to b and from b to c, or those from a to d without those from c to d. Each walk
-between the question's own borders answers it; what is released is only looked at through its conditions.
+between the question's own borders answers it; what is released is only looked at through its conditions. Where one
+condition has no range, all rows without those that it leaves out may be released: some groups, or under another one.
 Proof: ``ranges.md``.
 """
 
@@ -14,7 +15,7 @@ from heapq import heappop, heappush
 from msgspec import Struct
 
 from dpproxy.planner.reuse.known import Unknown, constants
-from dpproxy.planner.reuse.terms import Term, constant_kind
+from dpproxy.planner.reuse.terms import Term, constant_kind, negated
 
 MOST_STEPS = 32
 """Of a walk."""
@@ -23,6 +24,7 @@ Step = tuple[int, int]
 """The number of a release, and 1 or -1: added or taken away."""
 COMPARED = frozenset({int, date, datetime})
 """The types of constants that are put in order; of one question and what answers it one alone."""
+_COMPARISONS = frozenset({"lt", "le", "eq", "ne", "in", "not in"})
 START, LEAST, BEFORE, AFTER, END = range(5)
 Border = tuple[int, object]
 """START is before NULL, LEAST behind it, BEFORE and AFTER are beside a constant, END is behind all values."""
@@ -63,6 +65,36 @@ def walk(asked: Conditions, released: Sequence[Conditions], costs: Sequence[floa
             steps = {number: about.ends for number, about in usable.items() if about.ends is not None}
             found += _least(wanted.ends, steps, costs)
     return min(found, default=(0.0, None))[1]
+
+
+def remainders(asked: Conditions) -> Iterator[tuple[Conditions, Conditions]]:
+    """Conditions of more rows, and of those among them that the question leaves out: one condition is undone each time.
+
+    Rows where it is NULL are left out of more rows as well, or are among those that the question leaves out.
+    """
+    for condition in asked:
+        rest = tuple(c for c in asked if c != condition)
+        for out in _untrue(condition):
+            yield rest, (*rest, out)
+        [term, *more] = set(_operands(condition))
+        if condition[0] in _COMPARISONS and not more:
+            yield (*rest, ("not", ("is null", term))), (*rest, negated(condition))
+
+
+def _untrue(condition: Term) -> Iterator[Term]:
+    """What holds where a condition is false or NULL: as groups are asked for it, and as it may have been asked."""
+    yield ("untrue", condition)
+    match condition:
+        case ("differs", left, right) if (constant_kind(left) is None) != (constant_kind(right) is None):
+            yield ("eq", left, right)
+        case ("or", ("is null", term), ("ne" | "not in", *_) as other) if set(_operands(other)) == {term}:
+            yield negated(other)
+        case ("is null", _):
+            yield ("not", condition)
+        case ("not", ("is null", _)):
+            yield condition[1]
+        case _:
+            pass
 
 
 @lru_cache(maxsize=4096)
@@ -137,7 +169,7 @@ def _operands(found: Term) -> Iterator[Term]:
     if found[0] in ("and", "or", "not"):
         for part in found[1:]:
             yield from _operands(part)
-    elif found[0] in ("lt", "le", "eq", "ne", "in", "not in", "is null"):
+    elif found[0] in _COMPARISONS or found[0] == "is null":
         yield from (part for part in found[1:] if constant_kind(part) is None)
     else:
         yield found

@@ -1,6 +1,7 @@
 """Walks over ranges: whatever a row is, what is added and taken away of it is what the question counts of it."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,8 @@ from hypothesis import strategies as st
 
 from dpproxy.planner.reuse import ranges
 from dpproxy.planner.reuse.known import Unknown, value_of
-from dpproxy.planner.reuse.ranges import walk
-from dpproxy.planner.reuse.terms import Term
+from dpproxy.planner.reuse.ranges import remainders, walk
+from dpproxy.planner.reuse.terms import NULL, Term
 
 X: Term = ("column", 0, 1)
 WARD: Term = ("eq", ("column", 0, 2), ("literal", True, "a"))
@@ -110,6 +111,33 @@ def test_a_question_looks_at_no_other_release_for_each_release(monkeypatch: pyte
     looks = 0
     assert walk([("ne", X, number(1301))], released, [1.0] * 300) is None
     assert looks <= 4
+
+
+@given(asked=st.lists(CONDITIONS, max_size=2).map(lambda several: list(chain(*several))))
+def test_more_rows_without_those_that_are_left_out_are_the_question_s(asked: list[Term]):
+    for whole, out in remainders(asked):
+        for value in (None, *range(-1, 8)):
+            assert holds(whole, value) - holds(out, value) == holds(asked, value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "out"),
+    [
+        (("differs", number(3), X), ("eq", number(3), X)),
+        (("or", ("is null", X), ("ne", X, number(3))), ("eq", X, number(3))),
+        (("or", ("is null", X), ("not in", X, number(3), number(4))), ("in", X, number(3), number(4))),
+        (("is null", X), ("not", ("is null", X))),
+        (("not", ("is null", X)), ("is null", X)),
+    ],
+)
+def test_what_is_left_out_as_it_may_have_been_asked(asked: Term, out: Term):
+    assert ((WARD,), (WARD, out)) in list(remainders([asked, WARD]))
+
+
+@pytest.mark.parametrize("asked", [("lt", X, ("column", 0, 3)), ("eq", X, NULL), WARD])
+def test_null_is_left_out_of_more_rows_only_for_constants(asked: Term):
+    found = [whole for whole, _ in remainders([asked])]
+    assert (len(found) == 2) == (asked == WARD)
 
 
 def test_unknown_terms_are_not_compared():
