@@ -26,8 +26,8 @@ from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
-from dpproxy.planner.select_list import SelectItem, items
-from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
+from dpproxy.planner.select_list import SelectItem, items, ordinal
+from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
 
 UNKNOWN_ERROR = "no interval is proved for it"
@@ -318,14 +318,6 @@ def _order_key(
         if named:
             return named[0].sql
     return compile_expression(node, scope).sql
-
-
-def ordinal(node: exp.Literal, size: int, clause: str) -> int:
-    """The index a number in GROUP BY or ORDER BY names. Raises ``SyntaxRefused``."""
-    text = str(node.this)
-    if not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= size:
-        raise SyntaxRefused(f"{clause} position {text[:20]} is not in select list", position=position(node))
-    return int(text) - 1
 
 
 def row_number(clause: exp.Expr, scope: Scope) -> int:

@@ -3,7 +3,9 @@
 from msgspec import Struct
 from sqlglot import exp
 
+from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import title
+from dpproxy.values.errors import SyntaxRefused
 
 
 class SelectItem(Struct, frozen=True):
@@ -21,3 +23,11 @@ def is_star(node: exp.Expr) -> bool:
 def items(select: exp.Select) -> tuple[SelectItem, ...]:
     """The SELECT list."""
     return tuple(SelectItem(e.this if isinstance(e, exp.Alias) else e, title(e)) for e in select.expressions)
+
+
+def ordinal(node: exp.Literal, size: int, clause: str) -> int:
+    """The index a number in GROUP BY or ORDER BY names. Raises ``SyntaxRefused``."""
+    text = str(node.this)
+    if not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= size:
+        raise SyntaxRefused(f"{clause} position {text[:20]} is not in select list", position=position(node))
+    return int(text) - 1

@@ -1,17 +1,7 @@
 import pytest
 
-from dpproxy.planner.accept import parse
-from dpproxy.planner.answer import ordinal
-from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, Refusal, SyntaxRefused, Unsupported
+from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, Refusal, Unsupported
 from tests.golden.world import World, plan_of
-
-
-def test_ordinals_count_from_one():
-    literal = parse("SELECT 1").expressions[0]
-    assert ordinal(literal, 1, "ORDER BY") == 0
-    for text in ("0", "2", "1.5"):
-        with pytest.raises(SyntaxRefused, match="is not in select list"):
-            ordinal(parse(f"SELECT {text}").expressions[0], 1, "ORDER BY")
 
 
 def answer(world: World, sql: str, **options: str) -> str:

@@ -14,7 +14,6 @@ from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import GroupKey, check_size, of_moments
 from dpproxy.analysis.position import position
-from dpproxy.planner.answer import ordinal
 from dpproxy.planner.keys.conditions import asked_key
 from dpproxy.planner.keys.discovery import MOST_SHOWN, PLANNED, among, discovered_set, key_of, unlisted
 from dpproxy.planner.keys.keysets import key_sets
@@ -23,7 +22,7 @@ from dpproxy.planner.keys.public_tables import public_key
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import Identifier
 from dpproxy.planner.rows.relation import JoinedRows, own_nodes
-from dpproxy.planner.select_list import SelectItem, is_star, items
+from dpproxy.planner.select_list import SelectItem, is_star, items, ordinal
 from dpproxy.values.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)

@@ -10,9 +10,8 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.answer import ordinal
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.select_list import SelectItem
+from dpproxy.planner.select_list import SelectItem, ordinal
 from dpproxy.values.errors import GroupingError
 from dpproxy.values.pgtypes import INT4
 

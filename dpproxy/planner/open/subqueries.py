@@ -16,6 +16,8 @@ from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.planner.open.from_items import Around
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.rewrites.correlation import Tables, grouped_by_row, only_of_rows
+from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.sources import Env
 from dpproxy.values.errors import (
     Refusal,
@@ -45,7 +47,7 @@ class Subqueries(Struct, frozen=True):
             case exp.In() if node.args.get("query") is not None:
                 return self._in(node, scope())
             case exp.Subquery():
-                return self._single(node)
+                return self._of_group(node, scope) or self._single(node)
             case _:
                 return None
 
@@ -84,6 +86,35 @@ class Subqueries(Struct, frozen=True):
         return replace(
             typed, sql=nodes.Scalar(relation.query), nullable=True, is_constant=False, presence=None
         )
+
+    def _of_group(self, node: exp.Subquery, scope: Callable[[], Scope]) -> Typed | None:
+        """A value that follows the row around it: of the group that the row is in; None for others."""
+        select, context, ctes = node.this, self.planning.context, self.env.ctes
+        tables = Tables.of(select, context, ctes) if type(select) is exp.Select else None
+        if tables is None or tables.public.keys() == tables.columns.keys():
+            return None
+        beside = grouped_by_row(select, lambda column: tables.alias_of(column) is not None)
+        if beside is None:
+            return None
+        beside = only_of_rows(beside, node, context, ctes)
+        relation = self._planned(beside.select, node)
+        name = self.planning.reserve("q")
+        *keys, value = [
+            replace(c.typed, sql=duck.column(f"c{n}", name), presence=None)
+            for n, c in enumerate(relation.columns)
+        ]
+        around = scope()
+        equal = [
+            compare(node, exp.EQ, key, compile_expression(one, around), around).sql
+            for key, one in zip(keys, beside.around, strict=True)
+        ]
+        one = nodes.Select(
+            (value.sql,), nodes.Subquery(relation.query, nodes.Bare(name)), where=all_of(equal)
+        )
+        sql: nodes.Expr = nodes.Scalar(one)
+        if beside.is_count:  # of no rows it is 0
+            sql = duck.call("coalesce", sql, duck.integer(0))
+        return replace(value, sql=sql, nullable=not beside.is_count, is_constant=False)
 
     def _in(self, node: exp.In, scope: Scope) -> Typed:
         if isinstance(node.this.unnest(), exp.Tuple):

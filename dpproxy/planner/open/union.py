@@ -11,11 +11,12 @@ from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.answer import limits, ordinal, row_number
+from dpproxy.planner.answer import limits, row_number
 from dpproxy.planner.open.relations import Open, OpenColumn, farther
 from dpproxy.planner.open.row_numbers import tagged
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
+from dpproxy.planner.select_list import ordinal
 from dpproxy.planner.unique import of_copies, of_distinct
 from dpproxy.values.errors import SyntaxRefused, UndefinedColumn, Unsupported
 

@@ -21,13 +21,12 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.answer import ordinal
 from dpproxy.planner.keys.computation import ExpressionPart, Keys, image_of, picked
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.derive import derived_field, derived_scan, refuse_cut, rows_select
 from dpproxy.planner.rows.fields import Computed, Field
 from dpproxy.planner.rows.relation import JoinedRows, Scan
-from dpproxy.planner.select_list import SelectItem, items
+from dpproxy.planner.select_list import SelectItem, items, ordinal
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
 

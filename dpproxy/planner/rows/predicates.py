@@ -31,7 +31,7 @@ from dpproxy.planner.open.scan import open_scan
 from dpproxy.planner.open.stages import staged_scan
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.deadline import nested
-from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row
+from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row, only_of_rows
 from dpproxy.planner.rows.conditions import (
     Edge,
     conjuncts,
@@ -185,7 +185,7 @@ class _Predicates:
                     if self._follows(inside, normal, rows):
                         meet(inside, [], rows)
                         return one_person(inside, normal, self._planning)
-                    beside = grouped_by_row(normal, inside)
+                    beside = grouped_by_row(normal, inside.has)
                 if beside is not None:
                     return self._of_group(beside, rows, node)
         try:
@@ -205,10 +205,11 @@ class _Predicates:
             return None
         with nested(self._planning):
             inside, normal = self._inside(select, rows)
-            return None if inside.owner else grouped_by_row(normal, inside)
+            return None if inside.owner else grouped_by_row(normal, inside.has)
 
     def _of_group(self, beside: Grouped, rows: JoinedRows, node: exp.Subquery) -> Typed:
         """The value of the group that the row around it is in: groups are released first, where they are no facts."""
+        beside = only_of_rows(beside, node, self._planning.context, self._env.ctes)
         relation = apart(beside.select, "", self._planning, replace(self._env, outer=None))
         if not isinstance(relation, Open):
             raise self._lost("a subquery for one value", node)

@@ -163,6 +163,10 @@ class JoinedRows(PartlyShown, Struct, frozen=True):
             if found is not None and (node.table or (scan.alias, node.name) not in self.hidden):
                 yield scan, found
 
+    def has(self, node: exp.Column) -> bool:
+        """Whether the name can mean a column of this relation."""
+        return next(self.candidates(node), None) is not None
+
     def where(self, conditions: list[nodes.Expr]) -> "JoinedRows":
         """The same rows under further conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))

@@ -38,3 +38,44 @@ def test_others_are_refused(clinic: World, inner: str):
     with pytest.raises(Refusal) as caught:
         plan_any(clinic, BESIDE.format(inner))
     assert caught.value.sqlstate in ("PD002", "0A000")
+
+
+AROUND = "x.hours > (SELECT avg(v.hours) FROM visits v WHERE v.ward = w.ward)"
+
+
+@pytest.mark.parametrize(
+    ("select", "released"),
+    [
+        ("FROM visits x JOIN wards w ON w.ward = x.ward WHERE w.beds > 15 AND {}", 1),
+        (
+            "FROM visits x, wards w WHERE w.ward = x.ward AND beds IN (SELECT beds FROM wards WHERE beds > 15) AND {}",
+            1,
+        ),
+        ("FROM visits x JOIN wards w ON w.ward = x.ward WHERE (w.beds > 15 OR x.hours > 1) AND {}", 2),
+        ("FROM visits x JOIN wards w ON w.ward = x.ward AND {} WHERE w.beds > 15", 2),
+        ("FROM visits x LEFT JOIN wards w ON w.ward = x.ward WHERE (w.beds > 15) AND {}", 2),
+        ("FROM visits x JOIN wards w ON w.ward = x.ward WHERE {}", 2),
+    ],
+)
+def test_conditions_on_a_public_table_hold_of_the_groups_where_they_hold_of_every_row(
+    clinic: World, select: str, released: int
+):
+    first, _ = plan_of(clinic, "SELECT count(*) " + select.format(AROUND)).parts
+    assert first.groups == released
+
+
+@pytest.mark.parametrize(
+    ("inner", "released"),
+    [
+        ("SELECT count(*) FROM visits v WHERE v.ward = w.ward", 1),
+        (
+            "SELECT sum(v.hours) FROM visits v JOIN people p ON p.id = v.person WHERE v.ward = w.ward AND age > 30",
+            1,
+        ),
+        ("SELECT max(b.amount) FROM bills b JOIN visits v ON v.no = b.visit WHERE w.ward = v.ward", 1),
+    ],
+)
+def test_public_rows_may_be_around_them(clinic: World, inner: str, released: int):
+    sql = f"SELECT ward, ({inner}) FROM wards w WHERE building = 'south'"
+    [part] = plan_of(clinic, sql).parts
+    assert part.groups == released
