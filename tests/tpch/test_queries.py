@@ -13,6 +13,8 @@ from tests.tpch.questions import QUERIES, Outcome, ask, plain, rewrite_of
 
 KEYS = {"q01": 2, "q04": 1, "q05": 1, "q07": 3, "q08": 1, "q09": 2, "q12": 1, "q13": 1, "q21": 1, "q22": 1}
 """How many columns of an answer are group keys: groups that nobody is in are shown too."""
+EMPTY = {"q20": ("0.5 * sum(l_quantity)", "coalesce(0.5 * sum(l_quantity), 0)")}
+"""A released sum of no rows is about 0, as that of rows which add up to 0; without noise it is NULL."""
 NEAR = 1e-3
 Row = tuple[object, ...]
 
@@ -48,7 +50,10 @@ def test_an_answer_is_that_of_the_data(
         return
     size = KEYS.get(name, 0)
     ours = [tuple(map(plain, row)) for row in answer.rows]
-    theirs = [tuple(map(plain, row)) for row in tpch_bare.execute(QUERIES[name]).fetchall()]
+    theirs = [
+        tuple(map(plain, row))
+        for row in tpch_bare.execute(QUERIES[name].replace(*EMPTY.get(name, ("\0", "")))).fetchall()
+    ]
     if size:
         present = {row[:size] for row in theirs}
         assert present <= {row[:size] for row in ours}
