@@ -18,9 +18,9 @@ from dpproxy.policy.statements import (
     BudgetChange,
     Change,
     ColumnChange,
-    CompositeChange,
-    ForeignKeyChange,
     GrantChange,
+    SetComposite,
+    SetForeignKey,
     TableChange,
     TaxonomyChange,
     ViewDeclaration,
@@ -45,9 +45,9 @@ def apply(policy: Policy, change: Change, schema: Schema | None, clock: Clock = 
     """
     if isinstance(change, TableChange):
         return with_checked_blocks(change_table(policy, change, schema), change.table)
-    if isinstance(change, CompositeChange):
+    if isinstance(change, SetComposite):
         return change_composite(policy, change, schema)
-    if isinstance(change, ForeignKeyChange):
+    if isinstance(change, SetForeignKey):
         return change_foreign_key(policy, change, schema)
     if isinstance(change, ColumnChange):
         return with_checked_blocks(change_column(policy, change, schema, clock), change.table)

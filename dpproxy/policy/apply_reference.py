@@ -3,12 +3,11 @@
 The table has to be public when it is referred to. Where it later is not, ``usable`` leaves the domain out.
 """
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
 
-from dpproxy.policy.apply_foreign_key import check_one_unit
+from dpproxy.policy.apply_foreign_key import check_length, check_one_unit, texts
 from dpproxy.policy.dump import alter_table
 from dpproxy.policy.lookup import check_distinct, table_column, table_policy
 from dpproxy.policy.model import (
@@ -23,11 +22,9 @@ from dpproxy.policy.model import (
 )
 from dpproxy.policy.statements import (
     Change,
-    CompositeChange,
     CreateTaxonomy,
     DropTaxonomy,
     SetComposite,
-    SetCompositeHidden,
     SetDiscovered,
     SetForeignKey,
     SetReferences,
@@ -134,48 +131,32 @@ def discovered_domain(change: SetDiscovered, column: Column | None) -> Discovere
     return Discovered()
 
 
-def change_composite(policy: Policy, change: CompositeChange, schema: Schema | None) -> Policy:
+def change_composite(policy: Policy, change: SetComposite, schema: Schema | None) -> Policy:
     """The policy with the key set of these columns replaced or removed; a set of columns has at most one."""
     table = table_policy(policy, change.table, schema)
     columns = [table_column(change.table, name, schema) for name in change.columns]
     check_distinct(change.columns)
     of_these = {name.text for name in change.columns}
     kept = [one for one in table.composites if set(one.columns) != of_these]
-    match change:
-        case SetComposite():
-            kept.append(_composite(policy, change, columns, schema))
-        case SetCompositeHidden():
-            pass
-        case _:
-            assert_never(change)
+    if change.target is not None:
+        target, referenced = change.target
+        _public(policy, target, schema)
+        check_length(change, "DOMAIN")
+        for name, column, other in zip(change.columns, columns, referenced, strict=True):
+            _identical(name, column, table_column(target, other, schema))
+        kept.append(Composite(texts(change.columns), target.text, texts(referenced)))
     changed = replace(table, composites=tuple(sorted(kept, key=lambda one: one.columns)))
     return replace(policy, tables={**policy.tables, table.name: changed})
-
-
-def _composite(
-    policy: Policy, change: SetComposite, columns: Sequence[Column | None], schema: Schema | None
-) -> Composite:
-    _public(policy, change.target, schema)
-    check_distinct(change.referenced)
-    if len(change.referenced) != len(change.columns):
-        raise InvalidParameter(
-            f"{len(change.columns)} columns refer to {len(change.referenced)}",
-            hint="As many columns stand after REFERENCES as after DOMAIN, in the same order.",
-            position=change.target.position,
-        )
-    for name, column, referenced in zip(change.columns, columns, change.referenced, strict=True):
-        _identical(name, column, table_column(change.target, referenced, schema))
-    return Composite(
-        tuple(name.text for name in change.columns),
-        change.target.text,
-        tuple(name.text for name in change.referenced),
-    )
 
 
 def check_public(policy: Policy, change: Change) -> None:
     """Refuse to refer to a table that is not public yet, where the statement is new and no schema is at hand."""
     match change:
-        case SetReferences(target=(target, _)) | SetComposite(target=target) | CreateTaxonomy(table=target):
+        case (
+            SetReferences(target=(target, _))
+            | SetComposite(target=(target, _))
+            | CreateTaxonomy(table=target)
+        ):
             _refuse_unless_public(policy.tables.get(target.text, TablePolicy(target.text)), target)
         case SetForeignKey():
             check_one_unit(policy, change)

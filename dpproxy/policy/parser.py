@@ -15,14 +15,12 @@ from dpproxy.policy.statements import (
     AdvanceDataVersion,
     Amount,
     ColumnChange,
-    CompositeChange,
     CreateBudget,
     CreateTaxonomy,
     CreateView,
     DropBudget,
     DropTaxonomy,
     DropView,
-    ForeignKeyChange,
     GrantExact,
     GrantSelect,
     Listing,
@@ -37,12 +35,10 @@ from dpproxy.policy.statements import (
     SetColumnHidden,
     SetColumnQuantiles,
     SetComposite,
-    SetCompositeHidden,
     SetDiscovered,
     SetExpectedRows,
     SetExposure,
     SetForeignKey,
-    SetForeignKeyHidden,
     SetKey,
     SetMembers,
     SetQuantiles,
@@ -275,7 +271,7 @@ def _suggest(cursor: Cursor) -> Suggest:
 # --- tables and columns
 
 
-def _alter_table(cursor: Cursor) -> TableChange | CompositeChange | ForeignKeyChange | ColumnChange:
+def _alter_table(cursor: Cursor) -> TableChange | SetComposite | SetForeignKey | ColumnChange:
     """What follows ALTER."""
     cursor.expect("table", after="ALTER")
     table = cursor.table("TABLE")
@@ -364,27 +360,27 @@ def _expected(cursor: Cursor, table: Name) -> SetExpectedRows:
     return SetExpectedRows(table, amount(cursor, "EXPECTED ROWS"))
 
 
-def _composite(cursor: Cursor, table: Name) -> CompositeChange:
+def _composite(cursor: Cursor, table: Name) -> SetComposite:
     """DOMAIN (a, b) REFERENCES t (c, d): of one column it would be ALTER COLUMN's."""
     if not cursor.accept("("):
         _of_a_column("DOMAIN", cursor.before.position)
     columns = _closed_columns(cursor)
     if len(columns) == 1:
         _of_a_column("DOMAIN", columns[0].position)
-    if cursor.accept("hidden"):
-        return SetCompositeHidden(table, columns)
-    cursor.expect("references", after='")"')
-    return SetComposite(table, columns, *_target(cursor))
+    return SetComposite(table, columns, _target_or_hidden(cursor))
 
 
-def _foreign_key(cursor: Cursor, table: Name) -> ForeignKeyChange:
+def _foreign_key(cursor: Cursor, table: Name) -> SetForeignKey:
     """FOREIGN KEY (a, b) REFERENCES t (c, d)."""
     cursor.expect("key", "(", after="FOREIGN")
-    columns = _closed_columns(cursor)
+    return SetForeignKey(table, _closed_columns(cursor), _target_or_hidden(cursor))
+
+
+def _target_or_hidden(cursor: Cursor) -> tuple[Name, tuple[Name, ...]] | None:
     if cursor.accept("hidden"):
-        return SetForeignKeyHidden(table, columns)
+        return None
     cursor.expect("references", after='")"')
-    return SetForeignKey(table, columns, *_target(cursor))
+    return _target(cursor)
 
 
 def _of_a_column(word: str, position: int | None) -> NoReturn:
@@ -479,7 +475,7 @@ def _share(cursor: Cursor) -> tuple[Amount, Literal]:
     return share, literal(cursor, "AT")
 
 
-_TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange | ForeignKeyChange]] = {
+_TABLE: dict[str, Callable[[Cursor, Name], TableChange | SetComposite | SetForeignKey]] = {
     "key": _key,
     "public": lambda _, table: SetExposure(table, Exposure.PUBLIC),
     "hidden": lambda _, table: SetExposure(table, Exposure.HIDDEN),

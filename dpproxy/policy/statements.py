@@ -104,35 +104,19 @@ class SetColumnQuantiles(Struct, frozen=True):
 
 
 class SetComposite(Struct, frozen=True):
-    """ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES target (...)."""
+    """ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES a table and columns of it, or HIDDEN without a target."""
 
     table: Name
     columns: tuple[Name, ...]
-    target: Name
-    referenced: tuple[Name, ...]
-
-
-class SetCompositeHidden(Struct, frozen=True):
-    """ALTER TABLE ... SET PRIVACY DOMAIN (...) HIDDEN."""
-
-    table: Name
-    columns: tuple[Name, ...]
+    target: tuple[Name, tuple[Name, ...]] | None = None
 
 
 class SetForeignKey(Struct, frozen=True):
-    """ALTER TABLE ... SET PRIVACY FOREIGN KEY (...) REFERENCES target (...)."""
+    """ALTER TABLE ... SET PRIVACY FOREIGN KEY (...) REFERENCES a table and columns of it, or HIDDEN."""
 
     table: Name
     columns: tuple[Name, ...]
-    target: Name
-    referenced: tuple[Name, ...]
-
-
-class SetForeignKeyHidden(Struct, frozen=True):
-    """ALTER TABLE ... SET PRIVACY FOREIGN KEY (...) HIDDEN."""
-
-    table: Name
-    columns: tuple[Name, ...]
+    target: tuple[Name, tuple[Name, ...]] | None = None
 
 
 class SetBetween(Struct, frozen=True):
@@ -359,8 +343,6 @@ class Suggest(PartlyCompared, Struct, frozen=True):
 
 
 TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows | SetBlocks | SetQuantiles
-CompositeChange = SetComposite | SetCompositeHidden
-ForeignKeyChange = SetForeignKey | SetForeignKeyHidden
 ColumnChange = (
     SetBetween
     | SetMembers
@@ -378,8 +360,8 @@ ViewDeclaration = CreateView | DropView
 ViewTask = RefreshView | VerifyViews
 Change = (
     TableChange
-    | CompositeChange
-    | ForeignKeyChange
+    | SetComposite
+    | SetForeignKey
     | ColumnChange
     | BudgetChange
     | GrantChange
