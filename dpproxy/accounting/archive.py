@@ -16,6 +16,7 @@ from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.checkpoint import Checkpoint, archive_seal, beginning
 from dpproxy.accounting.model import Cost
 from dpproxy.accounting.sqlite import SQLite
+from dpproxy.accounting.store import Store
 from dpproxy.accounting.walk import walk
 from dpproxy.values.errors import StartupError
 
@@ -26,9 +27,9 @@ _FIRST_OF_NEWEST: Final = (
     "SELECT min(sequence) FROM entry WHERE at >= ? OR data_version = (SELECT max(data_version) FROM entry)"
 )
 _LEAVE: Final = (
-    "DELETE FROM debit WHERE origin IN (SELECT origin FROM entry WHERE sequence <= ?1) AND sequence <= ?1",
-    "DELETE FROM release WHERE origin <= ?1",
-    "DELETE FROM entry WHERE sequence <= ?1",
+    "DELETE FROM debit WHERE origin <= ? AND sequence <= ?",  # an origin is never after what it is of
+    "DELETE FROM release WHERE origin <= ?",
+    "DELETE FROM entry WHERE sequence <= ?",
 )
 _LATER: Final = (
     "DELETE FROM debit WHERE sequence > ?",
@@ -36,26 +37,26 @@ _LATER: Final = (
     "DELETE FROM entry WHERE sequence > ?",
 )
 _RECORD: Final = (
-    "INSERT INTO archived (only, body, seal) VALUES (1, ?, ?) "
-    "ON CONFLICT (only) DO UPDATE SET body = excluded.body, seal = excluded.seal"
+    'INSERT INTO archived ("only", body, seal) VALUES (1, ?, ?) '
+    'ON CONFLICT ("only") DO UPDATE SET body = excluded.body, seal = excluded.seal'
 )
 
 
-def last_before(store: SQLite, before: int) -> int:
+def last_before(store: Store, before: int) -> int:
     """The number of the last entry that may leave; 0 where none may. ``before`` in microseconds since 1970."""
     with closing(store.connect(writing=False)) as connection:
         first = connection.execute(_FIRST_OF_NEWEST, (before,)).fetchone()[0]
     return 0 if first is None else first - 1
 
 
-def write(store: SQLite, seals: Seals, target: Path, last: int) -> Head:
+def write(store: Store, seals: Seals, target: Path, last: int) -> Head:
     """Move the entries up to ``last`` to the file ``target``, which appears once it is verified; they leave then.
 
     Where this is interrupted, what has not left stays.
 
     Errors: StartupError if ``target`` exists, or one of both does not verify; ``faults()``.
     """
-    head = backup.write(store, seals, target, edit=lambda copy: _cut(store, copy, seals, last))
+    head = backup.write(store, seals, target, edit=lambda copy: _cut(copy, seals, last))
     try:
         with closing(store.connect(writing=True)) as connection:
             while _leave(store, connection, seals, head):
@@ -65,12 +66,15 @@ def write(store: SQLite, seals: Seals, target: Path, last: int) -> Head:
     return head
 
 
-def _cut(store: SQLite, copy: sqlite3.Connection, seals: Seals, last: int) -> None:
+def _cut(copy: sqlite3.Connection, seals: Seals, last: int) -> None:
     """Make of a copy a ledger that ends at ``last``."""
-    head = book.read_head(copy, seals)
+    store, head = (
+        SQLite(Path()),
+        book.read_head(copy, seals),
+    )  # the kind of the copy, whatever the ledger's is
     found = _after(beginning(store, copy, seals, head), copy, seals, last)
     copy.execute("BEGIN")
-    _run(copy, _LATER, last)
+    _run(store, copy, _LATER, last)
     copy.execute("DELETE FROM account")
     book.write_totals(copy, found.sums)
     book.write_head(copy, seals, replace(head, sequence=last, at=found.place.at, mac=found.place.mac))
@@ -78,7 +82,7 @@ def _cut(store: SQLite, copy: sqlite3.Connection, seals: Seals, last: int) -> No
     copy.execute("VACUUM")
 
 
-def _leave(store: SQLite, connection: sqlite3.Connection, seals: Seals, end: Head) -> bool:
+def _leave(store: Store, connection: book.StoreConnection, seals: Seals, end: Head) -> bool:
     """Remove the next portion of the entries up to ``end``; False where none is left."""
     try:
         begin = beginning(store, connection, seals, book.head_of(store.begin(connection), seals))
@@ -89,8 +93,8 @@ def _leave(store: SQLite, connection: sqlite3.Connection, seals: Seals, end: Hea
         last = min(begin.place.sequence + PORTION, end.sequence)
         body = _after(begin, connection, seals, last).packed()
         if store.archived(connection) is None:
-            connection.execute(schema.ARCHIVED)
-        _run(connection, _LEAVE, last)
+            connection.execute(store.translated(schema.ARCHIVED))
+        _run(store, connection, _LEAVE, last)
         connection.execute(_RECORD, (body, archive_seal(seals, body)))
         connection.commit()
     finally:
@@ -107,12 +111,12 @@ def _after(begin: Checkpoint, connection: book.StoreConnection, seals: Seals, la
     return Checkpoint(begin.ledger, walked.end, sums)
 
 
-def _run(connection: sqlite3.Connection, statements: tuple[str, ...], last: int) -> None:
+def _run(store: Store, connection: book.StoreConnection, statements: tuple[str, ...], last: int) -> None:
     """Run statements without the guards that make the tables append-only, inside a transaction."""
-    guards = [(name, sql) for name, sql in schema.GUARDS.items() if sql.startswith("CREATE TRIGGER")]
-    for name, _ in guards:
-        connection.execute(f"DROP TRIGGER {name}")
+    lift, put_back = store.guards
+    for guard in lift:
+        connection.execute(guard)
     for statement in statements:
-        connection.execute(statement, (last,))
-    for _, sql in guards:
-        connection.execute(sql)
+        connection.execute(statement, (last,) * statement.count("?"))
+    for guard in put_back:
+        connection.execute(guard)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.sqlite import SQLite
+from dpproxy.accounting.store import Store
 from dpproxy.accounting.verify import alone, verify
 from dpproxy.accounting.walk import Reach, unheard
 from dpproxy.system import disk
@@ -14,7 +15,7 @@ from dpproxy.values.errors import StartupError
 
 
 def write(
-    store: SQLite,
+    store: Store,
     seals: Seals,
     target: Path,
     reach: Reach = unheard,
@@ -36,8 +37,7 @@ def write(
             closing(store.connect(writing=False)) as source,
             closing(sqlite3.connect(draft, isolation_level=None)) as copy,
         ):
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # else a -wal file lies beside it
+            store.copy(source, copy)
             edit(copy)
         head = verify(SQLite(draft), seals, None, walking=alone(seals, reach)).head
         disk.sync(draft)

@@ -6,6 +6,7 @@ Writers take turns by a lock on the row of the head. The tables are those of ``s
 import os
 import re
 import select
+import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from functools import lru_cache
@@ -192,11 +193,48 @@ class PostgresStore:
 
     def check(self, connection: book.StoreConnection) -> None:
         """Columns, primary keys, triggers and rules."""
-        if set(connection.execute(_DESCRIBE)) != EXPECTED:
+        if set(connection.execute(_DESCRIBE)) - _ARCHIVED != EXPECTED:
             raise Mismatch("its tables are not those of a ledger")
 
-    def archived(self, connection: book.StoreConnection) -> None:
-        """None: only files are archived."""
+    def archived(self, connection: book.StoreConnection) -> tuple[bytes, bytes] | None:
+        """The row of ``archived``."""
+        if connection.execute("SELECT to_regclass('archived')").fetchone() == (None,):
+            return None
+        row = connection.execute("SELECT body, seal FROM archived").fetchone()
+        return None if row is None else (bytes(row[0]), bytes(row[1]))
+
+    def translated(self, ddl: str) -> str:
+        """For PostgreSQL."""
+        return _translated(ddl)
+
+    @property
+    def guards(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The triggers, and the references to entries, which would look through all debits for each entry."""
+        lift = [f"ALTER TABLE {table} DISABLE TRIGGER {table}_append_only" for table in _GUARDED]
+        lift += [f"ALTER TABLE {table} DROP CONSTRAINT {table}_{of}_fkey" for table, of in _OF_ENTRIES]
+        refer = [f"ALTER TABLE {table} ADD FOREIGN KEY ({of}) REFERENCES entry" for table, of in _OF_ENTRIES]
+        return lift, [*refer, *_ALWAYS]
+
+    def copy(self, connection: book.StoreConnection, target: sqlite3.Connection) -> None:
+        """Copy row by row, in a transaction that sees one state."""
+        if not isinstance(connection, PostgresConnection):
+            raise TypeError("a connection to a server")
+        self.look(connection)
+        tables = dict(schema.TABLES)
+        if self.archived(connection) is not None:
+            tables["archived"] = schema.ARCHIVED
+        target.execute("BEGIN")
+        for statement in (*tables.values(), *schema.GUARDS.values()):
+            target.execute(statement)
+        for table in tables:
+            names = [f'"{name}"' for _, name, *_ in target.execute(f"PRAGMA table_info({table})")]
+            columns = ", ".join(names)
+            with connection.server.cursor("copy") as rows:
+                rows.execute(f"SELECT {columns} FROM {table}".encode())  # noqa: S608
+                marks = ", ".join("?" * len(names))
+                target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608
+        target.execute("COMMIT")
+        connection.rollback()
 
     def check_pages(self, connection: book.StoreConnection) -> None:
         """Nothing to do: damaged pages show when they are read."""
@@ -255,7 +293,10 @@ _TABLES = {name: _translated(ddl) for name, ddl in schema.TABLES.items()}
 _COLUMN = re.compile(r'^ +"?(\w+)"? +(BIGINT|TEXT|BYTEA)\b( NOT NULL| PRIMARY KEY)?', re.MULTILINE)
 _KEY = re.compile(r'^ +(?:("?\w+"?) +BIGINT )?PRIMARY KEY(?: (\(.*\)))?', re.MULTILINE)
 _GUARDED = ("entry", "debit")
+_OF_ENTRIES = (("debit", "sequence"), ("release", "origin"))
 _REFUSE = "BEGIN RAISE EXCEPTION 'append-only'; END"
+_ALWAYS = [f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_append_only" for table in _GUARDED]
+"""Also for a session that calls itself a replica."""
 DDL = (
     f"CREATE SCHEMA {SCHEMA}",
     *_TABLES.values(),
@@ -266,21 +307,22 @@ DDL = (
         "FOR EACH STATEMENT EXECUTE FUNCTION refuse()"
         for table in _GUARDED
     ),
-    # Also for a session that calls itself a replica.
-    *(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_append_only" for table in _GUARDED),
+    *_ALWAYS,
 )
 
+
+def _described(table: str, ddl: str) -> set[tuple[str, str, str]]:
+    columns = _COLUMN.findall(ddl)
+    keys = _KEY.findall(ddl)
+    return {
+        *((table, name, f"{kind.lower()} {'NO' if rest else 'YES'}") for name, kind, rest in columns),
+        *((table, "p", f"PRIMARY KEY {columns or f'({name})'}") for name, columns in keys),
+    }
+
+
+_ARCHIVED = _described("archived", _translated(schema.ARCHIVED))
 EXPECTED = {
-    *(
-        (table, name, f"{kind.lower()} {'NO' if rest else 'YES'}")
-        for table, ddl in _TABLES.items()
-        for name, kind, rest in _COLUMN.findall(ddl)
-    ),
-    *(
-        (table, "p", f"PRIMARY KEY {columns or f'({name})'}")
-        for table, ddl in _TABLES.items()
-        for name, columns in _KEY.findall(ddl)
-    ),
+    *(row for table, ddl in _TABLES.items() for row in _described(table, ddl)),
     *((table, f"{table}_append_only", "A") for table in _GUARDED),
     ("", "refuse", _REFUSE),
 }

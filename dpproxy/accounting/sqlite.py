@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -107,6 +108,23 @@ class SQLite:
             return None
         row: tuple[bytes, bytes] = connection.execute("SELECT body, seal FROM archived").fetchone()
         return row
+
+    def translated(self, ddl: str) -> str:
+        """Definitions are written for SQLite."""
+        return ddl
+
+    @property
+    def guards(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The triggers."""
+        triggers = {name: sql for name, sql in schema.GUARDS.items() if sql.startswith("CREATE TRIGGER")}
+        return [f"DROP TRIGGER {name}" for name in triggers], list(triggers.values())
+
+    def copy(self, connection: book.StoreConnection, target: sqlite3.Connection) -> None:
+        """Copy its pages."""
+        if not isinstance(connection, sqlite3.Connection):
+            raise TypeError("a connection to a file")
+        connection.backup(target)
+        target.execute("PRAGMA journal_mode = DELETE").fetchall()  # else a -wal file lies beside it
 
     def check_pages(self, connection: book.StoreConnection) -> None:
         """Check every page of the file."""

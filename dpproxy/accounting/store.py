@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+from collections.abc import Sequence
 from typing import Protocol
 
 from dpproxy.accounting.book import Row, StoreConnection
@@ -79,6 +80,16 @@ class Store(Protocol):
 
     def archived(self, connection: StoreConnection) -> tuple[bytes, bytes] | None:
         """The record of what was archived, and its seal; None where nothing was. See ``archive``."""
+
+    def translated(self, ddl: str) -> str:
+        """The definition of a table of ``schema``, for this database."""
+
+    @property
+    def guards(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Statements that let entries be deleted until the transaction's end, and those that put the guards back."""
+
+    def copy(self, connection: StoreConnection, target: sqlite3.Connection) -> None:
+        """Copy the ledger as it is at one moment into an empty SQLite database."""
 
     def check_pages(self, connection: StoreConnection) -> None:
         """Raise ``Mismatch`` where the database is damaged; takes as long as reading all of it."""

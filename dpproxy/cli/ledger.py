@@ -221,8 +221,6 @@ def archive(arguments: Arguments) -> int:
         waiting("verifying") as reach,
         _ledger(load_config(arguments.config).of(arguments.database)) as place,
     ):
-        if not isinstance(place.store, SQLite):
-            raise StartupError("a ledger in PostgreSQL is not archived: it keeps all of its entries")
         head = verified(place.store, place.seals, place.mark, reach=reach).head
         if place.mark is not None:
             place.mark.advance(head)

@@ -172,3 +172,17 @@ def test_a_server_that_goes_away_answers_nothing_and_heals(tmp_path: Path, make:
             assert len(ledger.entries()) == 1
             assert ledger.reserve(make()).sequence == 2
             assert ledger.verify() == 2
+
+
+def test_the_guards_are_put_back_as_they_were(store: PostgresStore, admin: psycopg.Connection):
+    asked = (
+        b"SELECT conname::text, pg_get_constraintdef(oid) FROM pg_constraint UNION ALL "
+        b"SELECT tgname::text, tgenabled::text FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2"
+    )
+    before = admin.execute(asked).fetchall()
+    with closing(store.connect(writing=True)) as connection:
+        store.begin(connection)
+        for statement in (each for side in store.guards for each in side):
+            connection.execute(statement)
+        connection.commit()
+    assert admin.execute(asked).fetchall() == before
