@@ -15,19 +15,19 @@ from dpproxy.values.pgtypes import (
     JSONB,
     NAME,
     NUMERIC,
+    OBJECTS,
     OIDVECTOR,
-    REGCLASS,
-    REGNAMESPACE,
-    REGPROC,
-    REGPROCEDURE,
-    REGROLE,
-    REGTYPE,
     VARCHAR,
     XID,
     SqlType,
     array_of,
 )
 
+_TEXTS = """
+text varchar char character bpchar name cstring regoper regoperator json jsonb inet aclitem xml unknown pg_node_tree
+sql_identifier character_data yes_or_no regcollation
+"""
+"""Types that the engine holds as texts."""
 _STORED: dict[str, str] = {
     "bool": "BOOLEAN",
     "boolean": "BOOLEAN",
@@ -62,53 +62,17 @@ _STORED: dict[str, str] = {
     "cardinal_number": "INTEGER",
     "int2vector": "SMALLINT[]",
     "oidvector": "UINTEGER[]",
-    **dict.fromkeys(
-        [
-            "text",
-            "varchar",
-            "char",
-            "character",
-            "bpchar",
-            "name",
-            "cstring",
-            "regoper",
-            "regoperator",
-            "json",
-            "jsonb",
-            "inet",
-            "aclitem",
-            "xml",
-            "unknown",
-            "pg_node_tree",
-            "sql_identifier",
-            "character_data",
-            "yes_or_no",
-            "regcollation",
-        ],
-        "VARCHAR",
-    ),
+    **dict.fromkeys(_TEXTS.split(), "VARCHAR"),
 }
 """The DuckDB type by the name in a cast, without schema; the parser calls real ``float``, and float ``double``."""
 
 _SHOWN = {
-    "name": NAME,
-    "char": CHAR,
-    "bpchar": BPCHAR,
     "character": BPCHAR,
     "character varying": VARCHAR,
-    "inet": INET,
-    "varchar": VARCHAR,
-    "json": JSON,
-    "jsonb": JSONB,
-    "xid": XID,
-    "int2vector": INT2VECTOR,
-    "oidvector": OIDVECTOR,
-    "regclass": REGCLASS,
-    "regnamespace": REGNAMESPACE,
-    "regproc": REGPROC,
-    "regprocedure": REGPROCEDURE,
-    "regrole": REGROLE,
-    "regtype": REGTYPE,
+    **{
+        kind.name: kind
+        for kind in (NAME, CHAR, BPCHAR, INET, VARCHAR, JSON, JSONB, XID, INT2VECTOR, OIDVECTOR, *OBJECTS)
+    },
 }
 """The client's type, where several types share a type of the engine."""
 

@@ -17,6 +17,9 @@ tuples_updated vacuum_count
 _DONE = "analyze autoanalyze autovacuum vacuum"
 """Functions that return when some work was last done: always NULL here."""
 
+_VISIBLE = "collation conversion opclass operator opfamily statistics_obj ts_config ts_dict ts_parser ts_template type"
+_SIZED = "database indexes relation table tablespace total_relation"
+
 _MACRO = {
     "acldefault": "not_kept",
     "array_lower": "array_lower",
@@ -60,34 +63,9 @@ _MACRO = {
     "to_regnamespace": "to_schema",
     "to_regrole": "to_role",
     "to_regtype": "to_type",
-    **dict.fromkeys(
-        [
-            "pg_collation_is_visible",
-            "pg_conversion_is_visible",
-            "pg_opclass_is_visible",
-            "pg_operator_is_visible",
-            "pg_opfamily_is_visible",
-            "pg_statistics_obj_is_visible",
-            "pg_ts_config_is_visible",
-            "pg_ts_dict_is_visible",
-            "pg_ts_parser_is_visible",
-            "pg_ts_template_is_visible",
-            "pg_type_is_visible",
-        ],
-        "true_of",
-    ),
-    **dict.fromkeys(
-        [
-            "pg_database_size",
-            "pg_indexes_size",
-            "pg_relation_size",
-            "pg_table_size",
-            "pg_tablespace_size",
-            "pg_total_relation_size",
-            *(f"pg_stat_get_{name}" for name in _COUNTED.split()),
-        ],
-        "zero_of",
-    ),
+    **dict.fromkeys((f"pg_{kind}_is_visible" for kind in _VISIBLE.split()), "true_of"),
+    **dict.fromkeys((f"pg_{kind}_size" for kind in _SIZED.split()), "zero_of"),
+    **dict.fromkeys((f"pg_stat_get_{name}" for name in _COUNTED.split()), "zero_of"),
     **dict.fromkeys((f"pg_stat_get_last_{name}_time" for name in _DONE.split()), "no_moment"),
 }
 
@@ -118,60 +96,16 @@ ABSENT = {name: counts for name, counts in _BY_COUNT.items() if name not in PRIV
 
 PRIVILEGE_COUNTS = {name: _BY_COUNT[name] for name in PRIVILEGES}
 
-_SAME = {
-    name: name
-    for name in [
-        "abs",
-        "array_length",
-        "btrim",
-        "ceil",
-        "char_length",
-        "concat",
-        "count",
-        "floor",
-        "generate_subscripts",
-        "length",
-        "lower",
-        "ltrim",
-        "max",
-        "min",
-        "mod",
-        "replace",
-        "reverse",
-        "round",
-        "rtrim",
-        "sign",
-        "split_part",
-        "starts_with",
-        "strpos",
-        "substr",
-        "substring",
-        "sum",
-        "translate",
-        "trim",
-        "unnest",
-        "upper",
-        "json_object",
-        "coalesce",
-        "nullif",
-        "array_agg",
-        "string_agg",
-        "bool_and",
-        "bool_or",
-        "left",
-        "right",
-        "concat_ws",
-        "greatest",
-        "least",
-        "array_position",
-        "row",
-        "avg",
-        "regexp_replace",
-    ]
-}
+_SAME = """
+abs array_length btrim ceil char_length concat count floor generate_subscripts length lower ltrim max min mod replace
+reverse round rtrim sign split_part starts_with strpos substr substring sum translate trim unnest upper json_object
+coalesce nullif array_agg string_agg bool_and bool_or left right concat_ws greatest least array_position row avg
+regexp_replace
+"""
+"""Functions that the engine computes alike, under the same name."""
 
 FUNCTIONS: dict[str, str] = {
-    **_SAME,
+    **{name: name for name in _SAME.split()},
     **{name: PREFIX + macro for name, macro in _MACRO.items()},
     "any": "any",
     "all": "all",
