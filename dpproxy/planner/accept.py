@@ -178,6 +178,8 @@ def _check_listed(node: exp.Expr) -> None:
         raise refuse_node(node)
     if kind is exp.Join:
         _check_join(node)
+    if kind is exp.Lateral and type(node.this) is not exp.Subquery:
+        raise refuse_node(node)
     for name, value in node.args.items():
         if value not in (None, False, []) and (name not in allowed or _is_inner_order(node, name)):
             raise refuse_clause(node, name, value)
@@ -235,6 +237,7 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.With: frozenset({"expressions", "recursive"}),
     exp.CTE: frozenset({"this", "alias"}),
     exp.Join: frozenset({"this", "side", "kind", "on", "using", "method"}),
+    exp.Lateral: frozenset({"this", "alias"}),
     exp.Exists: _ONE,
     exp.ExplodingGenerateSeries: frozenset({"start", "end", "step"}),
     exp.PercentileCont: _ONE,

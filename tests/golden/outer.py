@@ -39,6 +39,11 @@ FROMS = (
      _NUMBERS, _KEYS),  # what FETCH FIRST 3 ROWS WITH TIES is read as
     (_TAGGED, (*_NUMBERS, "y.n"), _KEYS),
     ("t x NATURAL JOIN (SELECT city, size FROM cities) c", (*_NUMBERS, "c.size"), ("city", "x.sex")),
+    ("cities c CROSS JOIN LATERAL (SELECT * FROM t WHERE t.city = c.city ORDER BY n DESC, sex LIMIT 1) x",
+     (*_NUMBERS, "c.size"), (*_KEYS, "c.land")),
+    ("t x LEFT JOIN LATERAL (SELECT size, land FROM cities w WHERE w.size <= x.n ORDER BY 1, 2 LIMIT 1) c ON true",
+     (*_NUMBERS, "c.size"), (*_KEYS, "c.land")),
+    ("t x, LATERAL (VALUES (x.n, 'a'), (x.s, x.sex)) AS v (k, l)", (*_NUMBERS, "v.k"), (*_KEYS, "v.l")),
 )  # fmt: skip
 _VALUES = (
     "{a}", "{a}", "{a} + {b}", "{a} - 2", "{a} * 1.5", "-{a}", "abs({a})", "coalesce({a}, 7)", "nullif({a}, {b})",

@@ -142,3 +142,110 @@ SELECT a.name, a.n FROM (SELECT g.country, g.name, count(*) AS n FROM hits h JOI
 SELECT c.country, t.name, t.n FROM (SELECT DISTINCT country FROM regions) c CROSS JOIN LATERAL (SELECT name, n FROM (SELECT g.country, g.name, count(*) AS n FROM hits h JOIN regions g USING (region) GROUP BY 1, 2) a WHERE a.country = c.country ORDER BY n DESC, name LIMIT 1) t ORDER BY 1;
 -- hits by the country of the user's region, beside how many regions it has
 SELECT g.country, count(*) AS n, (SELECT count(*) FROM regions r WHERE r.country = g.country) AS regions FROM hits h JOIN regions g USING (region) GROUP BY g.country ORDER BY g.country;
+-- weekly retention by cohort as weeks since
+WITH f AS (SELECT user_id, date_trunc('week', min(moment)) AS cohort FROM hits GROUP BY user_id)
+SELECT cohort, (h.day - f.cohort::date) / 7 AS week_no, count(DISTINCT h.user_id) AS users FROM hits h JOIN f USING (user_id) GROUP BY 1, 2 ORDER BY 1, 2;
+-- day 1 and day 7 retention
+WITH f AS (SELECT user_id, min(day) AS first_day FROM hits GROUP BY user_id)
+SELECT count(DISTINCT f.user_id) AS users, count(DISTINCT CASE WHEN h.day = f.first_day + 1 THEN h.user_id END) AS d1, count(DISTINCT CASE WHEN h.day BETWEEN f.first_day + 1 AND f.first_day + 7 THEN h.user_id END) AS d7 FROM f JOIN hits h ON h.user_id = f.user_id;
+-- funnel by EXISTS
+SELECT count(*) FILTER (WHERE a) AS saw, count(*) FILTER (WHERE a AND b) AS then_b, count(*) FILTER (WHERE a AND b AND c) AS then_c FROM (SELECT user_id, bool_or(source = 1) AS a, bool_or(source = 2) AS b, bool_or(source = 3) AS c FROM hits GROUP BY user_id) t;
+-- funnel with percent of previous
+WITH s AS (SELECT user_id, max(CASE WHEN advert = 0 THEN 1 ELSE 0 END) AS s1, max(CASE WHEN advert = 1 THEN 1 ELSE 0 END) AS s2 FROM hits GROUP BY user_id)
+SELECT sum(s1) AS one, sum(s1 * s2) AS two, round(100.0 * sum(s1 * s2) / nullif(sum(s1), 0), 1) AS percent FROM s;
+-- sessions per user by gaps
+WITH g AS (SELECT user_id, moment, CASE WHEN moment - lag(moment) OVER (PARTITION BY user_id ORDER BY moment) > INTERVAL '30 minutes' OR lag(moment) OVER (PARTITION BY user_id ORDER BY moment) IS NULL THEN 1 ELSE 0 END AS new FROM hits),
+p AS (SELECT user_id, sum(new) AS sessions FROM g GROUP BY user_id) SELECT sessions, count(*) FROM p GROUP BY sessions ORDER BY sessions;
+-- session ids and lengths
+WITH g AS (SELECT user_id, moment, CASE WHEN moment - lag(moment) OVER (PARTITION BY user_id ORDER BY moment) <= INTERVAL '30 minutes' THEN 0 ELSE 1 END AS new FROM hits),
+s AS (SELECT user_id, moment, sum(new) OVER (PARTITION BY user_id ORDER BY moment ROWS UNBOUNDED PRECEDING) AS session FROM g),
+l AS (SELECT user_id, session, count(*) AS hits FROM s GROUP BY user_id, session) SELECT count(*), avg(hits) FROM l;
+-- first touch
+WITH r AS (SELECT user_id, source, row_number() OVER (PARTITION BY user_id ORDER BY moment) AS rn FROM hits) SELECT source, count(*) FROM r WHERE rn = 1 GROUP BY source ORDER BY 2 DESC, 1;
+-- last touch
+WITH r AS (SELECT user_id, source, row_number() OVER (PARTITION BY user_id ORDER BY moment DESC) AS rn FROM hits) SELECT source, count(*) FROM r WHERE rn = 1 GROUP BY source ORDER BY 1;
+-- first and last touch
+WITH t AS (SELECT DISTINCT user_id, first_value(source) OVER w AS first_source, last_value(source) OVER w AS last_source FROM hits WINDOW w AS (PARTITION BY user_id ORDER BY moment ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING))
+SELECT first_source, last_source, count(*) FROM t GROUP BY 1, 2 ORDER BY 1, 2;
+-- dedup by row_number
+SELECT count(*) FROM (SELECT user_id, day, row_number() OVER (PARTITION BY user_id, day ORDER BY moment) AS rn FROM hits) t WHERE rn = 1;
+-- daily active users, stickiness
+WITH d AS (SELECT day, count(DISTINCT user_id) AS dau FROM hits GROUP BY day), m AS (SELECT count(DISTINCT user_id) AS mau FROM hits)
+SELECT d.day, d.dau, round(d.dau * 1.0 / m.mau, 3) AS stickiness FROM d CROSS JOIN m ORDER BY d.day;
+-- weekly active users
+SELECT date_trunc('week', day)::date AS week, count(DISTINCT user_id) AS wau FROM hits GROUP BY 1 ORDER BY 1;
+-- new and returning
+WITH f AS (SELECT user_id, min(day) AS first_day FROM hits GROUP BY user_id) SELECT h.day, count(DISTINCT CASE WHEN h.day = f.first_day THEN h.user_id END) AS new, count(DISTINCT CASE WHEN h.day > f.first_day THEN h.user_id END) AS returning FROM hits h JOIN f ON f.user_id = h.user_id GROUP BY h.day ORDER BY h.day;
+-- churned users
+SELECT count(*) FROM (SELECT user_id, max(day) AS last_day FROM hits GROUP BY user_id) t WHERE last_day < DATE '2013-07-20';
+-- time to first action
+SELECT avg(extract(epoch FROM f.first) - extract(epoch FROM s.moment)) / 3600 AS hours FROM signups s JOIN (SELECT user_id, min(moment) AS first FROM hits GROUP BY user_id) f ON f.user_id = s.user_id;
+-- conversion by plan
+SELECT s.plan, count(*) AS users, count(h.user_id) AS active, round(100.0 * count(h.user_id) / nullif(count(*), 0), 1) AS percent FROM signups s LEFT JOIN (SELECT DISTINCT user_id FROM hits) h ON h.user_id = s.user_id GROUP BY s.plan ORDER BY s.plan;
+-- signups without hits
+SELECT s.plan, count(*) FROM signups s LEFT JOIN hits h ON h.user_id = s.user_id WHERE h.user_id IS NULL GROUP BY s.plan ORDER BY s.plan;
+-- heatmap of weekday and hour
+SELECT extract(isodow FROM moment) AS d, extract(hour FROM moment) AS h, count(*) FROM hits GROUP BY 1, 2 ORDER BY 1, 2;
+-- weekday names
+SELECT to_char(day, 'Day') AS name, count(*) FROM hits GROUP BY 1 ORDER BY 1;
+-- weekend against weekdays
+SELECT CASE WHEN extract(isodow FROM day) IN (6, 7) THEN 'weekend' ELSE 'week' END AS kind, count(*), count(DISTINCT user_id) FROM hits GROUP BY 1 ORDER BY 1;
+-- histogram by width_bucket
+SELECT width_bucket(duration, 0, 600, 12) AS bucket, count(*) FROM hits GROUP BY 1 ORDER BY 1;
+-- histogram with edges
+SELECT floor(duration / 60.0) * 60 AS low, floor(duration / 60.0) * 60 + 60 AS high, count(*) AS n FROM hits GROUP BY 1, 2 ORDER BY 1;
+-- buckets by CASE
+SELECT CASE WHEN duration < 30 THEN '0-30' WHEN duration < 120 THEN '30-120' ELSE '120+' END AS bucket, count(*) AS n, round(100.0 * count(*) / sum(count(*)) OVER (), 1) AS percent FROM hits GROUP BY 1 ORDER BY 1;
+-- top 2 pages per country by windows
+SELECT country, title, n FROM (SELECT g.country, h.title, count(*) AS n, row_number() OVER (PARTITION BY g.country ORDER BY count(*) DESC, h.title) AS r FROM hits h JOIN regions g USING (region) GROUP BY 1, 2) t WHERE r <= 2 ORDER BY 1, 3 DESC, 2;
+-- pareto of regions
+SELECT name, n, sum(n) OVER (ORDER BY n DESC, name ROWS UNBOUNDED PRECEDING) * 1.0 / sum(n) OVER () AS share FROM (SELECT g.name, count(*) AS n FROM hits h JOIN regions g USING (region) GROUP BY g.name) t ORDER BY n DESC, name;
+-- running total of signups by day
+SELECT moment::date AS day, count(*) AS n, sum(count(*)) OVER (ORDER BY moment::date) AS total FROM signups GROUP BY 1 ORDER BY 1;
+-- date spine with zeros
+SELECT d::date AS day, coalesce(n, 0) AS n FROM generate_series(DATE '2013-06-20', DATE '2013-07-20', INTERVAL '1 day') AS d LEFT JOIN (SELECT moment::date AS day, count(*) AS n FROM signups GROUP BY 1) s ON s.day = d::date ORDER BY 1;
+-- date spine by a recursive list of weeks
+SELECT w.week::date, count(h.user_id) FROM generate_series(TIMESTAMP '2013-07-01', TIMESTAMP '2013-07-29', INTERVAL '7 days') AS w(week) LEFT JOIN hits h ON h.moment >= w.week AND h.moment < w.week + INTERVAL '7 days' GROUP BY 1 ORDER BY 1;
+-- gaps and islands over days above the mean
+WITH d AS (SELECT day, count(*) AS n FROM hits GROUP BY day), m AS (SELECT day, n, day - (row_number() OVER (ORDER BY day))::int AS island FROM d WHERE n > 40)
+SELECT min(day) AS first, max(day) AS last, count(*) AS days FROM m GROUP BY island ORDER BY 1;
+-- moving average of seven days
+SELECT day, n, avg(n) OVER (ORDER BY day ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) AS a7, avg(n) OVER (ORDER BY day ROWS BETWEEN 3 PRECEDING AND 3 FOLLOWING) AS centered FROM (SELECT day, count(*) AS n FROM hits GROUP BY day) t ORDER BY day;
+-- z-scores of days
+WITH d AS (SELECT day, count(*) AS n FROM hits GROUP BY day) SELECT day, n, (n - avg(n) OVER ()) / nullif(stddev(n) OVER (), 0) AS z FROM d ORDER BY day;
+-- best and worst day
+WITH d AS (SELECT day, count(*) AS n FROM hits GROUP BY day) SELECT (SELECT day FROM d ORDER BY n DESC, day LIMIT 1) AS best, (SELECT day FROM d ORDER BY n, day LIMIT 1) AS worst;
+-- pivot by FILTER
+SELECT g.country, count(*) FILTER (WHERE h.phone = 'Apple') AS apple, count(*) FILTER (WHERE h.phone = 'Nokia') AS nokia, count(*) FILTER (WHERE h.phone = '') AS none FROM hits h JOIN regions g USING (region) GROUP BY g.country ORDER BY g.country;
+-- hits per user, statistics
+SELECT min(n), max(n), avg(n), percentile_cont(0.5) WITHIN GROUP (ORDER BY n) FROM (SELECT user_id, count(*) AS n FROM hits GROUP BY user_id) t;
+-- power users, share of hits
+WITH u AS (SELECT user_id, count(*) AS n FROM hits GROUP BY user_id) SELECT sum(CASE WHEN n >= 10 THEN n ELSE 0 END) * 1.0 / sum(n) AS share FROM u;
+-- users seen on at least three days
+SELECT count(*) FROM (SELECT user_id FROM hits GROUP BY user_id HAVING count(DISTINCT day) >= 3) t;
+-- users of two sources
+SELECT count(*) FROM signups s WHERE EXISTS (SELECT 1 FROM hits h WHERE h.user_id = s.user_id AND h.source = 1) AND NOT EXISTS (SELECT 1 FROM hits h WHERE h.user_id = s.user_id AND h.source = 2);
+-- average gap between visits
+SELECT avg(gap) FROM (SELECT user_id, day - lag(day) OVER (PARTITION BY user_id ORDER BY moment) AS gap FROM hits) t WHERE gap IS NOT NULL;
+-- next page after home
+SELECT next, count(*) FROM (SELECT user_id, title, lead(title) OVER (PARTITION BY user_id ORDER BY moment) AS next FROM hits) t WHERE title = 'home page' AND next IS NOT NULL GROUP BY next ORDER BY 2 DESC, 1;
+-- transitions between sources
+SELECT before, source, count(*) AS n FROM (SELECT user_id, source, lag(source) OVER (PARTITION BY user_id ORDER BY moment) AS before FROM hits) t WHERE before IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2;
+-- share by url host
+SELECT split_part(split_part(url, '://', 2), '/', 1) AS host, count(*) AS n, round(100.0 * count(*) / sum(count(*)) OVER (), 2) AS percent FROM hits GROUP BY 1 ORDER BY n DESC, 1;
+-- CTE with UNION ALL of kinds of events
+WITH e AS (SELECT user_id, 'signup' AS kind, moment FROM signups UNION ALL SELECT user_id, 'hit', moment FROM hits) SELECT kind, count(*), count(DISTINCT user_id) FROM e GROUP BY kind ORDER BY kind;
+-- quarter, month and week together
+SELECT extract(year FROM moment) AS y, extract(month FROM moment) AS m, extract(week FROM moment) AS w, count(*) FROM hits GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+-- rolling seven-day distinct users
+SELECT d.day, (SELECT count(DISTINCT h.user_id) FROM hits h WHERE h.day BETWEEN d.day - 6 AND d.day) AS users FROM (SELECT generate_series(DATE '2013-07-07', DATE '2013-07-10', INTERVAL '1 day')::date AS day) d ORDER BY 1;
+-- rolling users by a join
+SELECT d.day::date, count(DISTINCT h.user_id) AS users FROM generate_series(DATE '2013-07-07', DATE '2013-07-12', INTERVAL '1 day') AS d(day) JOIN hits h ON h.day BETWEEN d.day::date - 6 AND d.day::date GROUP BY 1 ORDER BY 1;
+-- correlation of two measures by group
+SELECT mobile, corr(duration, width) FROM hits GROUP BY mobile ORDER BY mobile;
+-- quartiles by ntile over released groups
+SELECT q, count(*), min(n), max(n) FROM (SELECT region, count(*) AS n, ntile(4) OVER (ORDER BY count(*), region) AS q FROM hits GROUP BY region HAVING count(*) > 0) t GROUP BY q ORDER BY q;
+-- difference to the previous and to the first
+SELECT day, n - lag(n, 1, 0) OVER w AS diff, n - first_value(n) OVER w AS since FROM (SELECT day, count(*)::int AS n FROM hits GROUP BY day) t WINDOW w AS (ORDER BY day) ORDER BY day;
+-- user counts by signup month and country with totals
+SELECT coalesce(to_char(moment, 'YYYY-MM'), 'all') AS month, coalesce(country, 'all') AS country, count(*) FROM signups GROUP BY CUBE (to_char(moment, 'YYYY-MM'), country) ORDER BY 1, 2;

@@ -217,3 +217,98 @@ sum(CASE WHEN s.customer_no IS NOT NULL AND k.customer_no IS NOT NULL THEN 1 ELS
 SELECT count(DISTINCT w.order_no) AS orders, sum(w.price) AS paid, sum(w.profit) AS profit FROM web_sales w, days d WHERE w.shipped = d.day_no AND d.year = 2020 AND EXISTS (SELECT * FROM web_sales x WHERE w.order_no = x.order_no AND w.customer_no = x.customer_no AND w.ship_mode <> x.ship_mode);
 -- calendar months by NATURAL JOIN
 SELECT year, month, count(*), sum(price) FROM web_sales NATURAL JOIN days GROUP BY year, month ORDER BY year, month;
+-- RFM by CASE
+WITH r AS (SELECT customer_no, max(day_no) AS recent, count(*) AS often, sum(price * quantity) AS money FROM store_sales GROUP BY customer_no)
+SELECT CASE WHEN recent > 500 THEN 3 WHEN recent > 300 THEN 2 ELSE 1 END AS r, CASE WHEN often > 12 THEN 3 WHEN often > 6 THEN 2 ELSE 1 END AS f, CASE WHEN money > 50000 THEN 3 WHEN money > 20000 THEN 2 ELSE 1 END AS m, count(*) FROM r GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+-- RFM by ntile
+WITH r AS (SELECT customer_no, count(*) AS often, ntile(5) OVER (ORDER BY count(*)) AS f FROM store_sales GROUP BY customer_no) SELECT f, count(*) FROM r GROUP BY f ORDER BY f;
+-- running total by month
+SELECT d.month_no, sum(s.price) AS sold, sum(sum(s.price)) OVER (ORDER BY d.month_no) AS total FROM store_sales s JOIN days d USING (day_no) GROUP BY d.month_no ORDER BY d.month_no;
+-- year to date
+SELECT d.year, d.month, sum(sum(s.price)) OVER (PARTITION BY d.year ORDER BY d.month) AS ytd FROM store_sales s JOIN days d USING (day_no) GROUP BY d.year, d.month ORDER BY 1, 2;
+-- year over year by a self join
+WITH m AS (SELECT d.year, d.month, sum(s.price) AS sold FROM store_sales s JOIN days d USING (day_no) GROUP BY d.year, d.month)
+SELECT a.year, a.month, a.sold, b.sold AS before, round(100 * (a.sold - b.sold) / nullif(b.sold, 0), 1) AS percent FROM m a JOIN m b ON b.year = a.year - 1 AND b.month = a.month ORDER BY 1, 2;
+-- year over year by lag of twelve
+WITH m AS (SELECT d.month_no, sum(s.price) AS sold FROM store_sales s JOIN days d USING (day_no) GROUP BY d.month_no) SELECT month_no, sold, lag(sold, 12) OVER (ORDER BY month_no) AS before FROM m ORDER BY month_no;
+-- top three brands per category
+SELECT category, brand, sold FROM (SELECT i.category, i.brand, sum(s.price) AS sold, rank() OVER (PARTITION BY i.category ORDER BY sum(s.price) DESC) AS r FROM store_sales s JOIN items i USING (item_no) GROUP BY i.category, i.brand) t WHERE r <= 3 ORDER BY 1, 3 DESC;
+-- top per group by DISTINCT ON
+SELECT DISTINCT ON (category) category, brand, sold FROM (SELECT i.category, i.brand, sum(s.price) AS sold FROM store_sales s JOIN items i USING (item_no) GROUP BY 1, 2) t ORDER BY category, sold DESC;
+-- top per group by a correlated max
+WITH t AS (SELECT i.category, i.brand, sum(s.price) AS sold FROM store_sales s JOIN items i USING (item_no) GROUP BY 1, 2) SELECT * FROM t WHERE sold = (SELECT max(u.sold) FROM t u WHERE u.category = t.category) ORDER BY 1;
+-- top per group by LATERAL
+WITH t AS (SELECT i.category, i.brand, sum(s.price) AS sold FROM store_sales s JOIN items i USING (item_no) GROUP BY 1, 2) SELECT c.category, x.brand, x.sold FROM (SELECT DISTINCT category FROM items) c CROSS JOIN LATERAL (SELECT brand, sold FROM t WHERE t.category = c.category ORDER BY sold DESC LIMIT 2) x ORDER BY 1, 3 DESC;
+-- pivot of quarters by CASE
+SELECT i.category, sum(CASE WHEN d.quarter = 1 THEN s.price ELSE 0 END) AS q1, sum(CASE WHEN d.quarter = 2 THEN s.price ELSE 0 END) AS q2, sum(CASE WHEN d.quarter = 3 THEN s.price ELSE 0 END) AS q3, sum(CASE WHEN d.quarter = 4 THEN s.price ELSE 0 END) AS q4 FROM store_sales s JOIN days d USING (day_no) JOIN items i USING (item_no) GROUP BY i.category ORDER BY 1;
+-- unpivot by UNION ALL of sums
+WITH t AS (SELECT sum(quantity) AS quantity, sum(price) AS price FROM store_sales) SELECT 'quantity' AS name, quantity::numeric AS value FROM t UNION ALL SELECT 'price', price FROM t ORDER BY 1;
+-- unpivot by VALUES and LATERAL
+SELECT t.category, v.name, v.value FROM (SELECT i.category, sum(s.quantity)::numeric AS q, sum(s.price) AS p FROM store_sales s JOIN items i USING (item_no) GROUP BY 1) t CROSS JOIN LATERAL (VALUES ('quantity', t.q), ('price', t.p)) AS v(name, value) ORDER BY 1, 2;
+-- percent of total and of category
+SELECT i.category, i.class, sum(s.price) AS sold, round(100 * sum(s.price) / sum(sum(s.price)) OVER (), 2) AS of_all, round(100 * sum(s.price) / sum(sum(s.price)) OVER (PARTITION BY i.category), 2) AS of_category FROM store_sales s JOIN items i USING (item_no) GROUP BY 1, 2 ORDER BY 1, 2;
+-- ABC analysis
+WITH t AS (SELECT i.brand, sum(s.price * s.quantity) AS sold FROM store_sales s JOIN items i USING (item_no) GROUP BY i.brand), c AS (SELECT brand, sold, sum(sold) OVER (ORDER BY sold DESC, brand) / sum(sold) OVER () AS share FROM t)
+SELECT CASE WHEN share <= 0.8 THEN 'A' WHEN share <= 0.95 THEN 'B' ELSE 'C' END AS class, count(*), sum(sold) FROM c GROUP BY 1 ORDER BY 1;
+-- weighted average
+SELECT i.category, sum(s.price * s.quantity) / nullif(sum(s.quantity), 0) AS weighted FROM store_sales s JOIN items i USING (item_no) GROUP BY 1 ORDER BY 1;
+-- basket size
+SELECT avg(lines), avg(value) FROM (SELECT customer_no, ticket, count(*) AS lines, sum(price * quantity) AS value FROM store_sales GROUP BY customer_no, ticket) t;
+-- items bought together
+SELECT a.item_no, b.item_no AS other, count(*) AS n FROM store_sales a JOIN store_sales b ON a.customer_no = b.customer_no AND a.ticket = b.ticket AND a.item_no < b.item_no WHERE a.item_no <= 3 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 10;
+-- categories bought together
+SELECT count(*) FROM (SELECT s.customer_no FROM store_sales s JOIN items i USING (item_no) WHERE i.category IN ('Books', 'Music') GROUP BY s.customer_no HAVING count(DISTINCT i.category) = 2) t;
+-- repeat purchase rate
+SELECT round(100.0 * count(*) FILTER (WHERE tickets > 1) / nullif(count(*), 0), 1) FROM (SELECT customer_no, count(DISTINCT ticket) AS tickets FROM store_sales GROUP BY customer_no) t;
+-- days between purchases
+SELECT avg(gap) FROM (SELECT customer_no, day_no - lag(day_no) OVER (PARTITION BY customer_no ORDER BY day_no) AS gap FROM (SELECT DISTINCT customer_no, ticket, day_no FROM store_sales) t) g;
+-- second purchase within 90 days
+SELECT count(*) FROM (SELECT customer_no, day_no, row_number() OVER (PARTITION BY customer_no ORDER BY day_no) AS n, lead(day_no) OVER (PARTITION BY customer_no ORDER BY day_no) - day_no AS gap FROM web_sales) t WHERE n = 1 AND gap <= 90;
+-- customer lifetime value by cohort
+WITH c AS (SELECT customer_no, extract(year FROM since) AS cohort FROM customers) SELECT c.cohort, count(DISTINCT s.customer_no) AS customers, sum(s.price * s.quantity) AS value FROM store_sales s JOIN c USING (customer_no) GROUP BY c.cohort ORDER BY 1;
+-- cohort by first purchase month
+WITH f AS (SELECT s.customer_no, min(d.month_no) AS cohort FROM store_sales s JOIN days d USING (day_no) GROUP BY s.customer_no) SELECT cohort, count(*) FROM f GROUP BY cohort ORDER BY cohort;
+-- revenue of cohorts by month
+WITH f AS (SELECT s.customer_no, min(d.month_no) AS cohort FROM store_sales s JOIN days d USING (day_no) GROUP BY s.customer_no) SELECT f.cohort, d.month_no - f.cohort AS age, sum(s.price) FROM store_sales s JOIN days d USING (day_no) JOIN f USING (customer_no) GROUP BY 1, 2 ORDER BY 1, 2;
+-- age groups
+SELECT CASE WHEN 2021 - birth_year < 30 THEN 'under 30' WHEN 2021 - birth_year < 60 THEN '30 to 59' ELSE '60 and more' END AS age, gender, count(*) FROM customers GROUP BY 1, 2 ORDER BY 1, 2;
+-- return rate by category
+SELECT i.category, sum(coalesce(r.quantity, 0)) * 1.0 / nullif(sum(s.quantity), 0) AS rate FROM store_sales s LEFT JOIN store_returns r ON r.ticket = s.ticket AND r.item_no = s.item_no AND r.customer_no = s.customer_no JOIN items i ON i.item_no = s.item_no GROUP BY 1 ORDER BY 1;
+-- median of customers' spending
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY spent) FROM (SELECT customer_no, sum(price) AS spent FROM store_sales GROUP BY customer_no) t;
+-- outliers by the mean and three deviations
+WITH m AS (SELECT avg(price) AS mean, stddev(price) AS sd FROM store_sales) SELECT count(*) FROM store_sales, m WHERE price > mean + 1.5 * sd;
+-- share of items above average price
+SELECT count(*) FILTER (WHERE s.price > i.price) * 1.0 / nullif(count(*), 0) FROM store_sales s JOIN items i USING (item_no);
+-- ratio to report
+SELECT t.state, sum(s.profit) AS profit, sum(s.profit) / nullif(sum(s.price * s.quantity), 0) AS margin FROM store_sales s JOIN stores t USING (store_no) GROUP BY 1 ORDER BY 1;
+-- months without sales (anti join of a spine)
+SELECT d.month_no FROM (SELECT DISTINCT month_no FROM days) d WHERE NOT EXISTS (SELECT 1 FROM (SELECT d2.month_no FROM store_sales s JOIN days d2 USING (day_no) GROUP BY d2.month_no HAVING count(*) > 20) m WHERE m.month_no = d.month_no) ORDER BY 1;
+-- gaps and islands over public days
+WITH p AS (SELECT day_no, day_no - row_number() OVER (ORDER BY day_no) AS g FROM days WHERE weekday NOT IN ('Saturday', 'Sunday')) SELECT g, count(*), min(day_no) FROM p GROUP BY g ORDER BY g LIMIT 5;
+-- islands of good months
+WITH m AS (SELECT d.month_no, sum(s.price) AS sold FROM store_sales s JOIN days d USING (day_no) GROUP BY 1), g AS (SELECT month_no, month_no - row_number() OVER (ORDER BY month_no) AS g FROM m WHERE sold > 5000) SELECT min(month_no), max(month_no), count(*) FROM g GROUP BY g ORDER BY 1;
+-- market share of channels
+SELECT channel, sum(price) AS sold, round(100 * sum(price) / sum(sum(price)) OVER (), 1) AS share FROM (SELECT 'store' AS channel, customer_no, price FROM store_sales UNION ALL SELECT 'web', customer_no, price FROM web_sales UNION ALL SELECT 'catalog', customer_no, price FROM catalog_sales) t GROUP BY channel ORDER BY 1;
+-- customers by number of channels
+SELECT n, count(*) FROM (SELECT customer_no, count(DISTINCT channel) AS n FROM (SELECT 'store' AS channel, customer_no FROM store_sales UNION ALL SELECT 'web', customer_no FROM web_sales UNION ALL SELECT 'catalog', customer_no FROM catalog_sales) t GROUP BY customer_no) u GROUP BY n ORDER BY n;
+-- best month of each year
+SELECT year, month, sold FROM (SELECT d.year, d.month, sum(s.price) AS sold, row_number() OVER (PARTITION BY d.year ORDER BY sum(s.price) DESC) AS r FROM store_sales s JOIN days d USING (day_no) GROUP BY 1, 2) t WHERE r = 1 ORDER BY 1;
+-- lists of the best brands
+SELECT category, string_agg(brand, ', ' ORDER BY sold DESC) FROM (SELECT i.category, i.brand, sum(s.price) AS sold, rank() OVER (PARTITION BY i.category ORDER BY sum(s.price) DESC) AS r FROM store_sales s JOIN items i USING (item_no) GROUP BY 1, 2) t WHERE r <= 2 GROUP BY category ORDER BY 1;
+-- growth by month and category
+SELECT category, month_no, sold, sold / nullif(lag(sold) OVER (PARTITION BY category ORDER BY month_no), 0) - 1 AS growth FROM (SELECT i.category, d.month_no, sum(s.price) AS sold FROM store_sales s JOIN days d USING (day_no) JOIN items i USING (item_no) GROUP BY 1, 2) t ORDER BY 1, 2;
+-- compound growth
+WITH y AS (SELECT d.year, sum(s.price) AS sold FROM store_sales s JOIN days d USING (day_no) GROUP BY 1) SELECT power(max(sold) FILTER (WHERE year = 2021) / max(sold) FILTER (WHERE year = 2020), 1.0) - 1 FROM y;
+-- moving three-month sum
+SELECT month_no, sum(sold) OVER (ORDER BY month_no ROWS 2 PRECEDING) FROM (SELECT d.month_no, sum(s.price) AS sold FROM store_sales s JOIN days d USING (day_no) GROUP BY 1) t ORDER BY 1;
+-- the longest silence of a customer
+SELECT CASE WHEN longest > 200 THEN 'long' ELSE 'short' END AS k, count(*) FROM (SELECT customer_no, max(gap) AS longest FROM (SELECT customer_no, day_no - lag(day_no) OVER (PARTITION BY customer_no ORDER BY day_no) AS gap FROM web_sales) g GROUP BY customer_no) t GROUP BY 1 ORDER BY 1;
+-- customers whose first channel is the web
+WITH e AS (SELECT customer_no, day_no, 'web' AS channel FROM web_sales UNION ALL SELECT customer_no, day_no, 'store' FROM store_sales), f AS (SELECT customer_no, channel, row_number() OVER (PARTITION BY customer_no ORDER BY day_no, channel) AS r FROM e) SELECT channel, count(*) FROM f WHERE r = 1 GROUP BY channel ORDER BY 1;
+-- running total of a person up to a threshold
+SELECT count(DISTINCT customer_no) FROM (SELECT customer_no, sum(price * quantity) OVER (PARTITION BY customer_no ORDER BY day_no, ticket, item_no) AS total FROM store_sales) t WHERE total > 20000;
+-- stock cover beside sales
+SELECT k.category, k.stock, s.sold, k.stock * 1.0 / nullif(s.sold, 0) AS cover FROM (SELECT i.category, sum(x.on_hand) AS stock FROM stock x JOIN items i USING (item_no) WHERE x.day_no > 700 GROUP BY 1) k JOIN (SELECT i.category, sum(q.quantity) AS sold FROM store_sales q JOIN items i USING (item_no) GROUP BY 1) s ON s.category = k.category ORDER BY 1;
+-- price elasticity by regression
+SELECT i.category, regr_slope(s.quantity, s.price) FROM store_sales s JOIN items i USING (item_no) GROUP BY 1 ORDER BY 1;

@@ -34,9 +34,13 @@ Forms = dict[exp.Expr, float]
 
 
 def noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
-    """The errors of the columns of released values in an expression; a subquery has columns of its own."""
+    """The errors of the columns of released values in an expression; a subquery has columns of its own.
+
+    Of those of a query around it none is known.
+    """
     found = [rows.find(n) for n in own_nodes(node) if type(n) is exp.Column]
-    return [c.accuracy for c in found if c is not None and c.accuracy is not None]
+    errors = [UNKNOWN if c is None else c.accuracy for c in found]
+    return [a for a in errors if a is not None]
 
 
 class Accuracies(Struct, frozen=True):
@@ -75,6 +79,7 @@ class Accuracies(Struct, frozen=True):
             forms is None
             or self.grouped
             or len(self.rows.sources) != 1
+            or self.rows.around is not None
             or any(a.noise is None for a in found)
         ):
             return None

@@ -14,19 +14,17 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open.limits import check_join
-from dpproxy.planner.open.relations import OpenColumn
+from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.sizes import Pin, SizedSource, size_of_inner, size_of_outer
+from dpproxy.planner.open.subqueries import Around, Subqueries
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.relation import Scan, own_nodes
 from dpproxy.planner.rows.scans import public_value
-from dpproxy.planner.rows.sources import FromEntry
+from dpproxy.planner.rows.sources import FromEntry, Lateral
 from dpproxy.policy.model import TablePolicy
 from dpproxy.values.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
-
-Around = Callable[[exp.Column], Typed]
-"""A column of the query around a subquery. Raises a ``Refusal``."""
 
 
 class OpenRows(Struct, frozen=True):
@@ -122,7 +120,7 @@ def open_rows(
     rows = OpenRows((first,), first.columns, (), first.rows, around, (first,))
     rows = replace(rows, pins=tuple(p for c in pool for p in _pins(c, rows, first)))
     for entry in found[1:]:
-        rows = _joined(rows, _source(entry, planning), entry, planning, scope_of, pool)
+        rows = _joined(rows, _source(entry, planning, rows), entry, planning, scope_of, pool)
     return _settled(rows, planning, found[-1])
 
 
@@ -133,9 +131,11 @@ def _settled(rows: OpenRows, planning: Planning, entry: FromEntry) -> OpenRows:
     return replace(rows, rows=size)
 
 
-def _source(entry: FromEntry, planning: Planning) -> SizedSource:
+def _source(entry: FromEntry, planning: Planning, before: OpenRows | None = None) -> SizedSource:
     name = planning.reserve("q")
-    relation = entry.relation
+    relation, is_lateral = entry.relation, isinstance(entry.relation, Lateral)
+    if isinstance(relation, Lateral):
+        relation = _lateral(entry, relation, planning, before)
     columns: list[OpenColumn]
     if isinstance(relation, TablePolicy):
         listed = planning.context.schema.tables[relation.name]
@@ -157,16 +157,24 @@ def _source(entry: FromEntry, planning: Planning) -> SizedSource:
         replace(c, typed=replace(c.typed, sql=duck.column(f"c{i}", name), presence=None, is_constant=False))
         for i, c in enumerate(relation.columns)
     ]
-    item = nodes.Subquery(relation.query, nodes.Bare(name))
+    item = nodes.Subquery(relation.query, nodes.Bare(name), lateral=is_lateral)
     return SizedSource(
         entry.alias,
         item,
         _named(columns, entry.names_for(len(columns))),
         relation.rows,
-        relation.unique,
+        None if is_lateral else relation.unique,
         released=relation.released,
-        further=relation.further,
+        further=None if is_lateral else relation.further,
     )
+
+
+def _lateral(entry: FromEntry, lateral: Lateral, planning: Planning, before: OpenRows | None) -> Open:
+    """What LATERAL gives for each row before it. Raises a ``Refusal``."""
+    if before is None:
+        raise AssertionError("the first entry of FROM sees no other")
+    around = Subqueries(planning, lateral.env, before.column)
+    return around.planned(entry.node.this, entry.node)
 
 
 def _qualified(typed: Typed, name: str) -> Typed:
@@ -216,8 +224,15 @@ def _joined(
     else:
         added = nodes.Join(source.item, nodes.TRUE if side else None, side or "CROSS")
     both = replace(both, joins=(*rows.joins, added))
-    if not side:
+    is_lateral = isinstance(entry.relation, Lateral)
+    if not (side or is_lateral):
         return replace(both, run=(*rows.run, source), pins=(*rows.pins, *pins))
+    if is_lateral and side not in ("", "LEFT"):
+        raise Unsupported(
+            f"a subquery behind {side} JOIN LATERAL does not see what stands before it",
+            hint="Write LEFT JOIN LATERAL (...) AS t ON true.",
+            position=position(entry.node),
+        )
     rows = _settled(rows, planning, entry)
     size = size_of_outer(rows.sources, rows.rows, source, pins, side, planning)
     check_join(size, [s.rows for s in both.sources], position(entry.node))

@@ -17,8 +17,8 @@ from dpproxy.values.pgtypes import TEXTS
 MOST_COPIES = 64
 _REPLACED = 16
 """Times that a text of unknown length counts in which each character may become another such text."""
-_QUERY = 16
-"""Copies that a single value of a subquery counts as, and a text of all rows."""
+_ALL_ROWS = 16
+"""Copies that a text of all rows counts as."""
 _ONE_OF = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
 
 
@@ -42,9 +42,11 @@ def copies(node: exp.Expr, value: Typed, find: Callable[[exp.Column], OpenColumn
 def _copies(node: exp.Expr, find: Callable[[exp.Column], OpenColumn | None]) -> int:
     if isinstance(node, exp.Column):
         column = find(node)
-        return 1 if column is None else column.copies
-    if isinstance(node, exp.Query | exp.GroupConcat):
-        return _QUERY
+        return MOST_COPIES if column is None else column.copies  # of a query around it
+    if isinstance(node, exp.Query):
+        return MOST_COPIES
+    if isinstance(node, exp.GroupConcat):
+        return _ALL_ROWS
     parts = [_copies(part, find) for part in node.iter_expressions()]
     if isinstance(node, _ONE_OF):
         return max(parts, default=0)

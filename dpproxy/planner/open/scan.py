@@ -65,6 +65,8 @@ def _is_plain_node(node: nodes.Node) -> bool:
             return not (node.distinct_on or node.having or node.qualify or node.limit or node.offset)
         case nodes.Combined():
             return not (node.limit or node.offset)
+        case nodes.Subquery():
+            return not node.lateral
         case nodes.Binary():
             return node.operator in nodes.COMPARISONS
         case nodes.Call():

@@ -30,6 +30,7 @@ from dpproxy.planner.open.subqueries import Subqueries
 from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
+from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env, FromEntry
 from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
@@ -205,15 +206,23 @@ def _further(written: Sequence[exp.Expr], rows: OpenRows, grouped: Grouping | No
 
 
 def _is_chosen(select: exp.Select, listed: Sequence[SelectItem], rows: OpenRows) -> bool:
-    """Whether released values may decide which rows there are, or which are in one group."""
+    """Whether released values may decide which rows there are, or which are in one group.
+
+    Those of a query around it may be released.
+    """
     noisy = {c.name for source in rows.sources for c in source.columns if c.accuracy is not None}
     is_cut = select.args.get("limit") is not None or select.args.get("offset") is not None
     names = ("where", "group", "having", "joins", *(("order",) if is_cut else ()))
     parts = [part for name in names for part in _parts(select.args.get(name))]
     parts += [item.node for item in listed] if select.args.get("distinct") or is_cut else []
     is_natural = any(type(part) is exp.Join and part.args.get("method") for part in parts)
-    return (is_natural and bool(noisy)) or any(
-        n.name in noisy for part in parts for n in part.find_all(exp.Column, exp.Identifier)
+    sees_around = any(
+        type(n) is exp.Column and rows.find(n) is None for part in parts for n in own_nodes(part)
+    )
+    return (
+        sees_around
+        or (is_natural and bool(noisy))
+        or any(n.name in noisy for part in parts for n in part.find_all(exp.Column, exp.Identifier))
     )
 
 

@@ -13,7 +13,6 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, boolean
-from dpproxy.planner.open.from_items import Around
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.correlation import Tables, grouped_by_row, only_of_rows
@@ -27,6 +26,9 @@ from dpproxy.values.errors import (
     UnitLost,
     Unsupported,
 )
+
+Around = Callable[[exp.Column], Typed]
+"""A column of the query around a subquery. Raises a ``Refusal``."""
 
 _GROUPED = "Group it by what it compares, and join that with LEFT JOIN."
 _AGGREGATE = "Release it first: with GROUP BY and HAVING inside IN, or as a count that is compared."
@@ -43,7 +45,7 @@ class Subqueries(Struct, frozen=True):
         """The value of a subquery, None for other nodes. Raises a ``Refusal``."""
         match node:
             case exp.Exists():
-                return boolean(nodes.Exists(self._planned(node.this, node).query), nullable=False)
+                return boolean(nodes.Exists(self.planned(node.this, node).query), nullable=False)
             case exp.In() if node.args.get("query") is not None:
                 return self._in(node, scope())
             case exp.Subquery():
@@ -51,7 +53,8 @@ class Subqueries(Struct, frozen=True):
             case _:
                 return None
 
-    def _planned(self, query: exp.Expr, node: exp.Expr) -> Open:
+    def planned(self, query: exp.Expr, node: exp.Expr) -> Open:
+        """A query that sees the columns around it. Raises a ``Refusal``."""
         inside = replace(self.env, outer=None, around=self.around)
         try:
             relation = self.env.plan(query, "", self.planning, inside)
@@ -79,7 +82,7 @@ class Subqueries(Struct, frozen=True):
         return True
 
     def _single(self, node: exp.Subquery) -> Typed:
-        relation = self._planned(node.this, node)
+        relation = self.planned(node.this, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
         typed = relation.columns[0].typed
@@ -123,7 +126,7 @@ class Subqueries(Struct, frozen=True):
                 hint="Write EXISTS (SELECT 1 FROM t WHERE t.a = x AND t.b = y).",
                 position=position(node),
             )
-        relation = self._planned(node.args["query"].this, node)
+        relation = self.planned(node.args["query"].this, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery has too many columns", position=position(node))
         name = self.planning.reserve("q")

@@ -11,6 +11,8 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
+from dpproxy.planner.open.accuracies import UNKNOWN as NOT_PROVED
+from dpproxy.planner.open.growth import copies
 from dpproxy.planner.open.place import reads_release
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.subqueries import Subqueries
@@ -25,11 +27,12 @@ def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
     if len({len(row) for row in rows}) != 1:
         raise SyntaxRefused("VALUES lists must all be the same length", position=position(node))
-    subqueries = Subqueries(planning, env, _no_column)
+    around = env.around or _no_column
+    subqueries = Subqueries(planning, env, around)
 
     def leaf(part: exp.Expr) -> Typed | None:
         if type(part) is exp.Column:
-            return _no_column(part)
+            return around(part)
         return subqueries.compiled(part, lambda: scope)
 
     scope = Scope(ExpressionLevel.RELEASED, leaf, planning.parameters)
@@ -37,10 +40,15 @@ def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:
         _column(node, [compile_expression(row[i], scope) for row in rows], scope) for i in range(len(rows[0]))
     ]
     names = [f"c{i}" for i in range(len(listed))]
-    columns = [
-        OpenColumn(f"column{i + 1}", replace(shape, sql=duck.column(names[i])))
-        for i, (_, shape) in enumerate(listed)
-    ]
+    columns = []
+    for i, (forms, shape) in enumerate(listed):
+        held = replace(shape, sql=duck.column(names[i]))
+        parts = [row[i] for row in rows]
+        is_noisy = any(part.find(exp.Column) for part in parts) or any(f.has(nodes.Release) for f in forms)
+        most = max(copies(part, held, _no_own) for part in parts)
+        columns.append(
+            OpenColumn(f"column{i + 1}", held, accuracy=NOT_PROVED if is_noisy else None, copies=most)
+        )
     rows_of = tuple(zip(*(forms for forms, _ in listed), strict=True))
     name = nodes.Bare(planning.reserve("q"))
     source = nodes.Values(rows_of, name, tuple(names))
@@ -53,6 +61,10 @@ def _column(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[nod
         values = [settle(v, TEXT, scope, node) for v in values]
     forms, shape = unify(node, values, scope)
     return forms, replace(shape, is_constant=False, constant=None, presence=None)
+
+
+def _no_own(node: exp.Column) -> None:
+    """A column of the query around the list."""
 
 
 def _no_column(node: exp.Column) -> Typed:

@@ -12,7 +12,7 @@ from dpproxy.planner.rows.derive import renamed
 from dpproxy.planner.rows.joins import item_of, join_rows
 from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan
 from dpproxy.planner.rows.scans import is_public, protected_scan, public_scan
-from dpproxy.planner.rows.sources import Env, FromEntry
+from dpproxy.planner.rows.sources import Env, FromEntry, Lateral
 from dpproxy.policy.model import TablePolicy
 from dpproxy.values.errors import Unsupported
 
@@ -45,4 +45,10 @@ def _scan(entry: FromEntry, planning: Planning, *, lone: bool) -> Scan:
                 scan = open_scan(relation, entry.alias, planning)
         case Scan():
             scan = replace(relation, alias=entry.alias)
+        case Lateral():
+            raise Unsupported(
+                "LATERAL is not answered beside rows of people",
+                hint="Group the rows first, and write LATERAL beside what is released.",
+                position=position(entry.node),
+            )
     return renamed(scan, entry.names_for(len(scan.fields)))

@@ -42,12 +42,18 @@ class Env(Struct, frozen=True):
     """Names of what is planned already, in a query that nobody wrote."""
 
 
+class Lateral(Struct, frozen=True):
+    """A subquery that sees the entries of FROM before it: planned where these are joined."""
+
+    env: Env
+
+
 class FromEntry(Struct, frozen=True):
     """One entry of FROM, under its alias; a table's policy, or what a subquery became."""
 
     node: exp.Expr
     alias: str
-    relation: TablePolicy | Relation
+    relation: TablePolicy | Relation | Lateral
     join: exp.Join | None
 
     @property
@@ -147,19 +153,27 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
         if not is_public(policy):
             planning.tables.append(Use(env.view or node, policy.name))
         return FromEntry(node, name, policy, join)
-    if type(node) in (exp.Subquery, exp.Values):
-        planning.parameters.spend(REFERENCE, position(node))
-        if alias is None or not alias.name:
-            raise SyntaxRefused(
-                "subquery in FROM must have an alias",
-                hint="Write a name behind the closing parenthesis, as in AS t.",
-                position=position(node),
-            )
-        inside = replace(env, outer=None, around=None)
-        return FromEntry(node, alias.name, apart(node, alias.name, planning, inside), join)
+    if type(node) in (exp.Subquery, exp.Values, exp.Lateral):
+        return _subquery(node, join, planning, env)
     raise Unsupported(
         "SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node)
     )
+
+
+def _subquery(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) -> FromEntry:
+    planning.parameters.spend(REFERENCE, position(node))
+    alias = node.args.get("alias")
+    if alias is None or not alias.name:
+        raise SyntaxRefused(
+            "subquery in FROM must have an alias",
+            hint="Write a name behind the closing parenthesis, as in AS t.",
+            position=position(node),
+        )
+    if type(node) is exp.Lateral and join is not None:
+        return FromEntry(node, alias.name, Lateral(env), join)
+    query = node.this if type(node) is exp.Lateral else node
+    inside = replace(env, outer=None, around=None)
+    return FromEntry(node, alias.name, apart(query, alias.name, planning, inside), join)
 
 
 def _view(node: exp.Table, alias: str, planning: Planning, env: Env) -> Relation | None:

@@ -150,6 +150,10 @@ def test_where_nothing_is_proved_bounds_are_null_and_what_has_no_noise_has_none(
         ("sum(n)", "WHERE s > 3"),
         ("sum(n)", f"WHERE g IN (SELECT r.g FROM ({INNER}) AS r WHERE r.n > 3)"),
         ("sum(q.n)", f"JOIN ({INNER}) AS r ON q.g <> r.g"),
+        ("l.x", "CROSS JOIN LATERAL (SELECT q.n + 1 AS x) AS l"),
+        ("l.x", f"CROSS JOIN LATERAL (SELECT sum(r.n) AS x FROM ({INNER}) AS r WHERE r.g <= q.g) AS l"),
+        ("l.x", "CROSS JOIN LATERAL (VALUES (q.n)) AS l (x)"),
+        ("l.x + l.x", f"CROSS JOIN LATERAL (SELECT r.n AS x FROM ({INNER}) AS r WHERE r.n > q.n) AS l"),
     ],
 )
 def test_of_others_nothing_is_proved(world: World, listed: str, rest: str):

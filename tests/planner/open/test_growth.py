@@ -54,11 +54,26 @@ def nested(levels: int, step: str) -> str:
         ("replace(a, 'x', b)", 3),
         ("(SELECT max(b) FROM p) || (SELECT max(b) FROM p) || a", 3),
         ("max(a || a) OVER (PARTITION BY n)", 27),
+        ("(SELECT max(t0.a || t0.a) FROM p)", 1),
+        ("(SELECT a || b)", 1),
     ],
 )
 def test_no_text_doubles_with_each_subquery(engine: Engine, step: str, levels: int):
     with pytest.raises(TooComplex, match="texts of the table"):
         rows(engine, nested(levels, step))
+
+
+def test_not_through_lateral(engine: Engine):
+    for sql in (
+        "SELECT length(u.a) FROM p, LATERAL (SELECT p.word || p.word AS a) AS u",
+        "SELECT u.a || u.a FROM p, LATERAL (SELECT p.word AS a) AS u",
+        "SELECT u.a || u.a FROM p, LATERAL (VALUES (p.word)) AS u (a)",
+    ):
+        with pytest.raises(TooComplex, match="texts of the table"):
+            rows(engine, sql)
+    assert rows(engine, "SELECT length(u.a) FROM p, LATERAL (SELECT p.word AS a) AS u WHERE n = 0") == [
+        (2000,)
+    ]
 
 
 def test_not_through_a_union_a_common_table_or_using(engine: Engine):

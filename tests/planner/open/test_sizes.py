@@ -83,6 +83,8 @@ def test_joins_on_keys_and_few_groups_are_no_multiples(engine: Engine, sql: str)
         "SELECT count(*) FROM p a, p b LEFT JOIN p c ON a.n = c.n AND b.n = c.n",
         "SELECT count(*) FROM p a LEFT JOIN p b ON a.tens = b.tens, p c WHERE b.n = c.n",
         "SELECT count(*) FROM p a JOIN p b ON a.n < b.n",
+        "SELECT count(*) FROM p a, LATERAL (SELECT b.n FROM p b WHERE b.n = a.n) x",
+        "SELECT count(*) FROM q a, LATERAL (SELECT b.tens FROM p b GROUP BY tens) x, p c WHERE c.tens = x.tens",
         "SELECT count(*) FROM p a, p b WHERE a.tens = abs(b.n) AND b.tens < 3",
         f"SELECT n, {WIDE} FROM p GROUP BY n",
         f"SELECT n + 1, {WIDE} FROM p GROUP BY n + 1",
