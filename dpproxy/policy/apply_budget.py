@@ -21,10 +21,9 @@ from dpproxy.policy.statements import (
     CreateBudget,
     DropBudget,
     GrantChange,
-    GrantExact,
     GrantSelect,
-    RevokeExact,
     RevokeSelect,
+    SetExact,
 )
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier, table_text
@@ -59,7 +58,7 @@ def change_budget(policy: Policy, change: BudgetChange) -> Policy:
 
 def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> Policy:
     """The policy with privileges granted or revoked; grants stay sorted by table, role and budget."""
-    if isinstance(change, GrantExact | RevokeExact):
+    if isinstance(change, SetExact):
         return _change_exact(policy, change, schema)
     return _change_paid(policy, change, schema)
 
@@ -97,22 +96,22 @@ def _add(grants: dict[tuple[str, str, str], Grant], grant: Grant) -> None:
         grants[grant.table, grant.role, grant.budget or ""] = grant
 
 
-def _change_exact(policy: Policy, change: GrantExact | RevokeExact, schema: Schema | None) -> Policy:
+def _change_exact(policy: Policy, change: SetExact, schema: Schema | None) -> Policy:
     """The policy with exact answers allowed or not; only for tables that are protected."""
     named = {(grant.table, grant.role) for grant in policy.exact}
     for name in change.tables:
         table = table_policy(policy, name, schema)
-        if isinstance(change, GrantExact) and table.exposure is not Exposure.PROTECTED:
+        if change.granted and table.exposure is not Exposure.PROTECTED:
             raise InvalidParameter(
                 f'table "{name.text}" is not protected: EXACT SELECT is for tables whose answers have noise',
                 hint="A public table is answered exactly anyway; an undeclared one is hidden.",
                 position=name.position,
             )
     for role in change.roles:
-        if isinstance(change, GrantExact):
+        if change.granted:
             _grantable(role)
     asked = {(name.text, role.text) for name, role in product(change.tables, change.roles)}
-    kept = named | asked if isinstance(change, GrantExact) else named - asked
+    kept = named | asked if change.granted else named - asked
     return replace(policy, exact=tuple(ExactGrant(*pair) for pair in sorted(kept)))
 
 

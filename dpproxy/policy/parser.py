@@ -21,12 +21,10 @@ from dpproxy.policy.statements import (
     DropBudget,
     DropTaxonomy,
     DropView,
-    GrantExact,
     GrantSelect,
     Listing,
     Literal,
     ResetBudget,
-    RevokeExact,
     RevokeSelect,
     SetBetween,
     SetBlocks,
@@ -36,6 +34,7 @@ from dpproxy.policy.statements import (
     SetColumnQuantiles,
     SetComposite,
     SetDiscovered,
+    SetExact,
     SetExpectedRows,
     SetExposure,
     SetForeignKey,
@@ -194,9 +193,9 @@ def _drop(cursor: Cursor) -> DropBudget | DropTaxonomy | DropView:
     return DropBudget(cursor.name("budget", "BUDGET"))
 
 
-def _grant(cursor: Cursor) -> GrantSelect | GrantExact:
+def _grant(cursor: Cursor) -> GrantSelect | SetExact:
     if cursor.accept("exact"):
-        exactly = GrantExact(*_privilege(cursor, "EXACT", "to"))
+        exactly = SetExact(*_privilege(cursor, "EXACT", "to"), granted=True)
         if cursor.at("with"):
             cursor.unsupported("EXACT SELECT with a budget", "Exact answers debit nothing: leave WITH out.")
         return exactly
@@ -210,9 +209,9 @@ def _grant(cursor: Cursor) -> GrantSelect | GrantExact:
     return GrantSelect(tables, roles, budget)
 
 
-def _revoke(cursor: Cursor) -> RevokeSelect | RevokeExact:
+def _revoke(cursor: Cursor) -> RevokeSelect | SetExact:
     if cursor.accept("exact"):
-        return RevokeExact(*_privilege(cursor, "EXACT", "from"))
+        return SetExact(*_privilege(cursor, "EXACT", "from"), granted=False)
     return RevokeSelect(*_privilege(cursor, "REVOKE", "from"))
 
 

@@ -215,18 +215,12 @@ class RevokeSelect(Struct, frozen=True):
     roles: tuple[Name, ...]
 
 
-class GrantExact(Struct, frozen=True):
-    """GRANT EXACT SELECT ON ... TO ...."""
+class SetExact(Struct, frozen=True):
+    """GRANT or REVOKE EXACT SELECT ON ...; nothing is revoked where nothing was granted."""
 
     tables: tuple[Name, ...]
     roles: tuple[Name, ...]
-
-
-class RevokeExact(Struct, frozen=True):
-    """REVOKE EXACT SELECT ON ... FROM ...; nothing happens where nothing was granted."""
-
-    tables: tuple[Name, ...]
-    roles: tuple[Name, ...]
+    granted: bool
 
 
 class AdvanceDataVersion(PartlyCompared, Struct, frozen=True):
@@ -354,7 +348,7 @@ ColumnChange = (
     | SetColumnQuantiles
 )
 BudgetChange = CreateBudget | DropBudget
-GrantChange = GrantSelect | RevokeSelect | GrantExact | RevokeExact
+GrantChange = GrantSelect | RevokeSelect | SetExact
 TaxonomyChange = CreateTaxonomy | DropTaxonomy
 ViewDeclaration = CreateView | DropView
 ViewTask = RefreshView | VerifyViews
