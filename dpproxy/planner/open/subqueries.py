@@ -100,7 +100,7 @@ class Subqueries(Struct, frozen=True):
         if beside is None:
             return None
         beside = only_of_rows(beside, node, context, ctes)
-        relation = self._planned(beside.select, node)
+        relation = self.planned(beside.select, node)
         name = self.planning.reserve("q")
         *keys, value = [
             replace(c.typed, sql=duck.column(f"c{n}", name), presence=None)
