@@ -59,7 +59,7 @@ def proposed_lines(statement: ExplainSeveral, desk: Desk) -> list[str]:
                 "follows": e is not None,
                 "epsilon": float(p.epsilon),
                 "half_widths": e,
-                "alone": half_widths(p.plan),
+                "alone": half_widths(p.answered_plan),
             }
             for p, e in zip(priced, errors, strict=True)
         ]
@@ -81,7 +81,7 @@ def proposed_lines(statement: ExplainSeveral, desk: Desk) -> list[str]:
     ]
     for number, (each, error) in enumerate(zip(priced, errors, strict=True), 1):
         price = f"epsilon {float(each.epsilon):.9g}" if each.is_asked else "free"
-        told = f"follows{_told(error)}; asked by itself: {price}{_told(half_widths(each.plan))}"
+        told = f"follows{_told(error)}; asked by itself: {price}{_told(half_widths(each.answered_plan))}"
         lines += [
             f"Statement {number}: {told if error is not None else f'does not follow: {price}'}",
             f"  {each.sql}",

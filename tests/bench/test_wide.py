@@ -88,7 +88,7 @@ def questions(names: tuple[str, ...], adult: duckdb.DuckDBPyConnection) -> Itera
 @pytest.mark.whole
 @pytest.mark.parametrize(("columns", "most"), [(8, (0.97, 10.6, 0.74)), (14, (12.8, 7.0, 1.91))])
 def test_a_wide_view_is_as_exact_through_statements(tmp_path: Path, columns: int, most: tuple[float, ...]):
-    """At epsilon 1: 1.2 times the errors of AIM, and the error of dp_kdtree in averages, are not reached.
+    """At epsilon 1: 1.2 times the errors of SmartNoise's AIM, and that of dp_kdtree in averages, are not reached.
 
     Measured: .26 / 3.5 / .47 and .45 / 4.2 / .44. Averages of four builds of 8 columns were .43 to .53: nothing else is
     nearer to its limit, and that is five standard deviations away, a false alarm in some 10,000 runs.

@@ -201,7 +201,7 @@ class Effort:
 
     worlds: Sequence[Callable[[], World]] = WORLDS
     epsilons: Sequence[Fraction] = EPSILONS
-    builds: int = 3
+    builds: int = 10
     matched: int = 10
     small: Sequence[Callable[[], World]] = field(
         default=(*(lambda c=c: adult(c).some(500) for c in COLUMNS), taxes, visits)

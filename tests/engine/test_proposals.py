@@ -53,6 +53,10 @@ def test_what_is_proposed_is_as_coarse_as_it_can_be_and_answers(engine: Engine):
         if "count" in query and "avg" not in query:
             half = predicted.partition(";")[0].split()[-1]
             assert f"±{half}" in told
+    again = lines(ask(engine, f"EXPLAIN (PRIVACY, CUBE, BUDGET 6) ({LIST})", ANN))
+    [first] = [line for line in again.splitlines() if line.startswith("Statement 1:")]
+    built, alone = first.split("; asked by itself: free, ")
+    assert built.endswith(alone)
 
 
 def test_it_is_a_document_and_costs_nothing(engine: Engine):
