@@ -20,9 +20,10 @@ from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed, null
+from dpproxy.analysis.typed import Typed, as_double, null
 from dpproxy.planner.open.limits import check_answer
 from dpproxy.planner.open.relations import OpenColumn
+from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
@@ -32,6 +33,7 @@ from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
 
 UNKNOWN_ERROR = "no interval is proved for it"
 """Said of a column of released values that no rule of ``intervals`` is for."""
+UNPROVED = Accuracy(words=UNKNOWN_ERROR)
 UNBOUNDED = duck.cast(nodes.Null(), "DOUBLE")
 """The ends of its interval."""
 
@@ -66,6 +68,8 @@ def answer(
     if intervals:
         for place, item in enumerate(listed):
             _add_interval(place, item, scope, values, columns)
+    noisy = [v.sql for i, v in zip(listed, values, strict=False) if calls_in(i.node, scope.calls)]
+    scope.planning.noisy |= {tuple(noisy)} if noisy else set()
     check_answer(scope.groups, values, select)
     condition = compile_boolean(having.this, scope.scope()).sql if having is not None else None
     order = ordering(select, listed, values, scope.scope())
@@ -74,14 +78,14 @@ def answer(
     is_chosen = scope.filtered or is_selected(select, listed, scope.calls)
     for index, item in enumerate(listed):
         node = item.node.unnest()
-        accuracy = _accuracy(node, values[index], around, more)
+        if _reads_release(node, values[index]):
+            accuracy: Accuracy | None = of_single(values[index], scope.planning)
+        else:
+            accuracy = _accuracy(node, values[index], around, more, top=top)
         if top:
             columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
         else:
-            columns[index] = replace(
-                columns[index], accuracy=_passed_on(accuracy, scope.calls.get(node), chosen=is_chosen)
-            )
-    more = more if top else _More(len(values))
+            columns[index] = _passed_on(columns[index], accuracy, scope.calls.get(node), chosen=is_chosen)
     return AnswerQuery(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
 
@@ -157,7 +161,8 @@ def _simultaneous(select: exp.Select, listed: Sequence[SelectItem], scope: Relea
 
 def _together(listed: Sequence[SelectItem], scope: ReleasedScope) -> ReleasedScope:
     """The scope with intervals that hold for all rows at once."""
-    return replace(scope, confidence=together(scope.confidence, listed, scope.calls, scope.candidates))
+    most = scope.candidates * scope.planning.beside
+    return replace(scope, confidence=together(scope.confidence, listed, scope.calls, most))
 
 
 def together(
@@ -186,7 +191,20 @@ class _More(Struct):
         return self.first + len(self.values) - 1
 
 
-def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -> Accuracy | None:
+def _reads_release(node: exp.Expr, value: Typed) -> bool:
+    """Whether a subquery in it has a value that is released, too."""
+    return node.find(exp.Query) is not None and value.sql.has(nodes.Release)
+
+
+def of_single(value: Typed, planning: Planning) -> Accuracy:
+    """Of what has the value of a released subquery: known where it is this value as it is."""
+    found = planning.singles.get(value.sql.query) if isinstance(value.sql, nodes.Scalar) else None
+    return Accuracy(half=found.half) if found is not None and found.half is not None else UNPROVED
+
+
+def _accuracy(
+    node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More, *, top: bool
+) -> Accuracy | None:
     """How far a column may be off; None without noise, and of the ends of an interval."""
     if type(node) is exp.Dot or not calls_in(node, scope.calls):
         return None
@@ -197,7 +215,7 @@ def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -
     elif isinstance(average := call.aggregate, Posterior):
         return Accuracy(words="the prior is believed; dp.ci_low and dp.ci_high bound the draw")
     elif isinstance(average, Average):
-        if call.law is None and not scope.apart:
+        if top and call.law is None and not scope.apart:
             mean = average.mean_error(call.noise, scope.confidence)
             return Accuracy(place=more.place(call.columns[1]), mean=mean)
         found = worst = call.by_law(lambda n: average.distance(call.columns, n, scope.confidence))
@@ -216,14 +234,15 @@ def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -
     return Accuracy(half=worst if isinstance(worst, float) else None, place=place)
 
 
-def _passed_on(accuracy: Accuracy | None, call: AggregateCall | None, *, chosen: bool) -> Accuracy | None:
-    """What a query around may say of a column: whichever rows it shows, the distance is that of all of them."""
+def _passed_on(
+    column: OpenColumn, accuracy: Accuracy | None, call: AggregateCall | None, *, chosen: bool
+) -> OpenColumn:
+    """What a query around may say of a column: the distances of all rows hold together, whichever it shows."""
     if accuracy is None:
-        return None
-    known = accuracy.half is not None or bool(accuracy.words)
-    if not known:
-        return Accuracy(words=UNKNOWN_ERROR)
-    return replace(accuracy, chosen=chosen, place=None, noise=_row_noise(call))
+        return column
+    reach = None if accuracy.place is None else duck.column(f"c{accuracy.place}")
+    passed = replace(accuracy, chosen=chosen, place=None, noise=_row_noise(call))
+    return replace(column, accuracy=passed, reach=reach)
 
 
 def _row_noise(call: AggregateCall | None) -> RowNoise | None:
@@ -248,7 +267,8 @@ def _add_interval(
     place: int, item: SelectItem, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]
 ) -> None:
     node = item.node.unnest()
-    if type(node) is exp.Dot or not calls_in(node, scope.calls):
+    reads = _reads_release(node, values[place])
+    if type(node) is exp.Dot or not (calls_in(node, scope.calls) or (reads and values[place].is_number)):
         return
     call = scope.calls.get(node)
     if (
@@ -258,9 +278,14 @@ def _add_interval(
     ):
         ends = call.aggregate.ends(call.columns)
     else:
-        ends = rounded_ends(
-            *(interval(node, scope, scope.confidence) or (UNBOUNDED, UNBOUNDED)), values[place].scale
-        )
+        if not reads:
+            found = interval(node, scope, scope.confidence)
+        elif (half := of_single(values[place], scope.planning).half) is not None:
+            middle, far = as_double(values[place]), duck.double(half)
+            found = duck.binary("-", middle, far), duck.binary("+", middle, far)
+        else:
+            found = None
+        ends = rounded_ends(*(found or (UNBOUNDED, UNBOUNDED)), values[place].scale)
     add_bounds(place, item.name, ends, values, columns)
 
 

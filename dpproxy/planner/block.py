@@ -21,7 +21,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
-from dpproxy.planner.answer import AnswerQuery, answer, is_selected, limits, row_number, together
+from dpproxy.planner.answer import UNPROVED, AnswerQuery, answer, is_selected, limits, row_number, together
 from dpproxy.planner.keys.discovery import Chosen, choose, selecting
 from dpproxy.planner.keys.empty_groups import hiding, is_there, threshold, with_rows
 from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
@@ -75,7 +75,7 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     every = list(dict.fromkeys(n for s in sets for n in s))
     derived = any(drawn.summed is not None for drawn in planning.context.losses or ())
     apart = top and derived and len(sets) > 1
-    block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart)
+    block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart, len(sets) == 1)
     branches = [block.branch(keys) for keys in sets]
     tell_undeclared(select, rows, planning)
     note_cuts(select, rows, planning)
@@ -125,9 +125,13 @@ def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
     if first.accuracy is None:
         return first
     accuracy = replace(first.accuracy, chosen=first.accuracy.chosen or chosen)
+    if len(columns) == 1:
+        return replace(first, accuracy=accuracy)
     if len(halves) == len(columns):
-        accuracy = replace(accuracy, half=max(halves), noise=accuracy.noise if len(columns) == 1 else None)
-    return replace(first, accuracy=accuracy)
+        accuracy = replace(accuracy, half=max(halves), noise=None)
+    elif any(c.reach is not None for c in columns):
+        accuracy = UNPROVED
+    return replace(first, accuracy=accuracy, reach=None)
 
 
 class _Branch(Struct, frozen=True):
@@ -154,6 +158,8 @@ class _Block(Struct, frozen=True):
     top: bool
     apart: bool
     """Grouping sets follow from several releases: each is off by an error of its own."""
+    alone: bool
+    """There is one grouping set."""
 
     def branch(self, present: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
@@ -197,7 +203,7 @@ class _Block(Struct, frozen=True):
             intervals=self.top and session.intervals(settings),
             top=self.top,
         )
-        shown = [*(v.sql for v in found.values), *found.more]
+        shown = [*(v.sql for v in found.values), *(found.more if self.top or self.alone else ())]
         conditions = (
             in_stages if decides is None or most is None else [*in_stages, is_there(calls[decides], most)]
         )

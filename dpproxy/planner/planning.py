@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Fitted, Notice, Part, PreparedTable, PriorCheck, Summed
+from dpproxy.algebra.plan import PREPARED, Accuracy, Fitted, Notice, Part, PreparedTable, PriorCheck, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
 from dpproxy.planner.rows.relation import ReleasedStage
@@ -71,6 +71,12 @@ class Planning(Struct):
     """Groups of a released count up to it are not shown."""
     stages: list[ReleasedStage] = field(default_factory=list)
     """What earlier stages of the statement hand on to later ones."""
+    beside: int = 1
+    """How many releases have values that can be shown, as an earlier pass found: intervals of all hold together."""
+    noisy: set[tuple[nodes.Expr, ...]] = field(default_factory=set)
+    """What is listed of each of these."""
+    singles: dict[nodes.Query, Accuracy | None] = field(default_factory=dict)
+    """How far off single values of subqueries are."""
     read: list[Materialized] = field(default_factory=list)
     """The released views of the statement."""
 

@@ -69,8 +69,9 @@ PASSES = 4
 """Parts and tables are known after one pass; another one uses them."""
 ANY_DELTA = Fraction(1, 10**6)
 """For a pass that nothing is released of."""
-_Counts = dict[bool, tuple[int, int]]
-"""How many parts of a statement share its loss, and how many its delta, as an earlier plan found; by ``apart``."""
+_Counts = dict[bool, tuple[int, int, int]]
+"""How many parts of a statement share its loss, and how many its delta, and how many releases have intervals together,
+as an earlier plan found; by ``apart``."""
 
 
 def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
@@ -98,7 +99,7 @@ def _rows(tree: exp.Expr, context: Context) -> int | None:
 
 def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _Counts) -> Plan | PublicPlan:
     work = parameters.budget
-    tables, (shares, selections) = _guess(tree, context), known.get(context.apart, (1, 1))
+    tables, counted = _guess(tree, context), known.get(context.apart, (1, 1, 1))
     for _ in range(PASSES):
         parameters.budget = work
         payer, loss, delta = None, Loss(NANO), ANY_DELTA
@@ -106,7 +107,8 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _C
             payer, budget = find_payer(tables, context)
             loss, delta = statement_loss(budget, context), statement_delta(budget, context)
         concentrated = payer is not None and payer.concentrated
-        planning = Planning(context, parameters, loss, shares, delta, selections, concentrated)
+        shares, selections, beside = counted
+        planning = Planning(context, parameters, loss, shares, delta, selections, concentrated, beside=beside)
         try:
             found = _top(tree, planning)
         except TooLittle as error:
@@ -117,11 +119,11 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _C
             check_answer(found.rows, [c.typed for c in found.columns], tree)
         if is_public:
             return _public(found)
-        count = max(1, planning.charged()), max(1, planning.selecting())
-        if payer is not None and (shares, selections) == count and _named(planning.tables) == _named(tables):
+        count = max(1, planning.charged()), max(1, planning.selecting()), max(1, len(planning.noisy))
+        if payer is not None and counted == count and _named(planning.tables) == _named(tables):
             known[context.apart] = count
             return _plan(found, planning, payer)
-        tables, (shares, selections) = planning.tables, count
+        tables, counted = planning.tables, count
     raise TooComplex("the statement has too many parts that depend on each other")
 
 
@@ -175,6 +177,8 @@ def _top(tree: exp.Expr, planning: Planning) -> Relation:
     env = Env(plan=_relation)
     if type(tree) is exp.Select:
         return _select(tree, "", planning, with_ctes(tree, env), top=True)
+    if isinstance(tree, exp.SetOperation):
+        return set_operation(tree, "", planning, with_ctes(tree, env), top=True)
     return _relation(tree, "", planning, env)
 
 
@@ -282,13 +286,16 @@ def _public(found: Relation) -> PublicPlan:
 
 def _output(column: OpenColumn) -> Output:
     scale = column.typed.scale if column.typed.is_number else None
+    accuracy = column.accuracy
+    if accuracy is not None and column.reach is not None:
+        accuracy = replace(accuracy, place=int(column.reach.name.removeprefix("c")))
     return Output(
         column.column,
         scale,
         column.floor,
         column.error,
         column.ceiling,
-        column.accuracy,
+        accuracy,
         column.possible,
         column.bound,
     )

@@ -154,7 +154,11 @@ def _source(entry: FromEntry, planning: Planning, before: OpenRows | None = None
     if isinstance(relation, Scan):
         raise AssertionError("rows of somebody are not open")  # noqa: TRY004 - a fault of ours
     columns = [
-        replace(c, typed=replace(c.typed, sql=duck.column(f"c{i}", name), presence=None, is_constant=False))
+        replace(
+            c,
+            typed=replace(c.typed, sql=duck.column(f"c{i}", name), presence=None, is_constant=False),
+            reach=c.reach and replace(c.reach, table=name),
+        )
         for i, c in enumerate(relation.columns)
     ]
     item = nodes.Subquery(relation.query, nodes.Bare(name), lateral=is_lateral)

@@ -23,12 +23,19 @@ class OpenColumn(Struct, frozen=True):
     """The most that a released count of different values is shown as."""
     accuracy: Accuracy | None = None
     """Of a value that is made of released ones, where it is shown as it is here."""
+    reach: nodes.ColumnRef | None = None
+    """The column of the relation that is this distance in each row, where it differs: behind those that are shown."""
     possible: Possible | None = None
     """What such a value can be before noise."""
     bound: Bound | None = None
     """Which column it is a bound of."""
     copies: int = 1
     """Of a text without a known length: cells of public tables that hold it, one after the other."""
+
+    @property
+    def has_distance(self) -> bool:
+        """Whether a distance is proved, of all rows or of each."""
+        return self.reach is not None or (self.accuracy is not None and self.accuracy.half is not None)
 
     @property
     def column(self) -> Column:
@@ -40,7 +47,8 @@ def farther(a: Accuracy | None, b: Accuracy | None) -> Accuracy | None:
     """Of two columns that are shown as one."""
     if a is None or b is None:
         return a or b
-    found = a if a.half is None or (b.half is not None and a.half >= b.half) else b
+    named = [one for one in (a, b) if one.words]
+    found = named[0] if named else a if a.half is None or (b.half is not None and a.half >= b.half) else b
     return replace(found, chosen=a.chosen or b.chosen, noise=None)
 
 
@@ -66,3 +74,14 @@ class Open(Struct, frozen=True):
     """Other ones, from which nothing but the size of joins follows (``numbered.py``)."""
     declared: bool = False
     """Its rows follow from the policy alone, though they were asked of protected rows: keys without a figure."""
+
+    @property
+    def shown(self) -> nodes.Query:
+        """The query of the columns alone, without the distances behind them."""
+        query, many = self.query, len(self.columns)
+        if all(c.reach is None for c in self.columns):
+            return query
+        if isinstance(query, nodes.Select):
+            return replace(query, items=query.items[:many])
+        names = tuple(nodes.ColumnRef(f"c{i}") for i in range(many))
+        return nodes.Select(names, nodes.Subquery(query, nodes.Bare("all_of")))

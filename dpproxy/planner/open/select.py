@@ -12,12 +12,12 @@ from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import Typed, as_double
+from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
-from dpproxy.planner.answer import UNBOUNDED, add_bounds, limits, ordering, rounded_ends, row_number
+from dpproxy.planner.answer import limits, ordering, row_number
 from dpproxy.planner.keys.declarations import lists_keys, refuse_counted
-from dpproxy.planner.open.accuracies import Accuracies
+from dpproxy.planner.open.accuracies import Accuracies, with_distances
 from dpproxy.planner.open.aggregates import aggregate, is_aggregate
 from dpproxy.planner.open.from_items import OpenRows, open_rows
 from dpproxy.planner.open.grouping import Grouping, grouping
@@ -139,17 +139,18 @@ def open_select(
     accuracies = Accuracies(
         rows,
         scope,
+        planning,
         session.confidence(planning.context.settings),
         len(listed),
         _is_chosen(select, listed, rows) or any(clause.has(nodes.Release) for clause in behind),
         grouped is not None and grouped.clause is not None,
     )
-    columns = tuple(
+    found_columns = [
         _column(n, i, v, r, accuracies) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
-    )
-    if top and session.intervals(planning.context.settings):
-        query, columns = _bounded(query, values, columns)
-    planning.selected |= any(c.accuracy is not None and c.accuracy.half is not None for c in columns)
+    ]
+    is_bounded = top and session.intervals(planning.context.settings)
+    query, columns = with_distances(query, values, found_columns, bounded=is_bounded)
+    planning.selected |= any(c.has_distance for c in columns)
     return Open(
         query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found)
     )  # fmt: skip
@@ -230,8 +231,10 @@ def _parts(clause: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
     return clause if isinstance(clause, list) else [clause] if clause is not None else []
 
 
-def _column(index: int, item: SelectItem, value: Typed, raw: Typed, accuracies: Accuracies) -> OpenColumn:
-    """A released count stays a count where it is passed on as it is."""
+def _column(
+    index: int, item: SelectItem, value: Typed, raw: Typed, accuracies: Accuracies
+) -> tuple[OpenColumn, nodes.Expr | None]:
+    """A released count stays a count where it is passed on as it is. With the distance of each row, if it has one."""
     held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
     literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
     node = item.node.unnest()
@@ -244,7 +247,7 @@ def _column(index: int, item: SelectItem, value: Typed, raw: Typed, accuracies: 
             if accuracy is not None:
                 noise = accuracy.noise if len(rows.sources) == 1 else None  # a join may repeat a row
                 accuracy = replace(accuracy, chosen=accuracy.chosen or accuracies.chosen, noise=noise)
-            return OpenColumn(
+            column = OpenColumn(
                 item.name,
                 held,
                 origin.floor,
@@ -253,28 +256,9 @@ def _column(index: int, item: SelectItem, value: Typed, raw: Typed, accuracies: 
                 accuracy=accuracy,
                 copies=most,
             )
-    accuracy = accuracies.of(node, value)
-    return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most)
-
-
-def _bounded(
-    query: nodes.Select, values: Sequence[Typed], columns: Sequence[OpenColumn]
-) -> tuple[nodes.Select, tuple[OpenColumn, ...]]:
-    """With the bounds of noisy numbers, NULL where none is proved."""
-    shown, listed = list(values), list(columns)
-    for place, (value, column) in enumerate(zip(values, columns, strict=True)):
-        if column.accuracy is None or not value.is_number:
-            continue
-        low = high = UNBOUNDED
-        if (half := column.accuracy.half) is not None:
-            middle, reach = as_double(value), duck.double(half)
-            low, high = duck.binary("-", middle, reach), duck.binary("+", middle, reach)
-            if column.floor is not None:
-                floor = duck.double(float(column.floor))
-                low, high = duck.call("greatest", low, floor), duck.call("greatest", high, floor)
-        add_bounds(place, column.name, rounded_ends(low, high, value.scale), shown, listed)
-    more = (duck.named(v.sql, f"c{i}") for i, v in enumerate(shown) if i >= len(values))
-    return replace(query, items=(*query.items, *more)), tuple(listed)
+            return column, None if accuracies.grouped else origin.reach
+    accuracy, reach = accuracies.of(node, value)
+    return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most), reach
 
 
 def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:

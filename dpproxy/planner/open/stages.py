@@ -52,10 +52,10 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
         tuple(_parameter(relation, cell, row, cells, planning) for cell in range(width))
         for row in range(relation.rows)
     ]
-    count = nodes.Select((duck.call("count", nodes.Star()),), nodes.Subquery(relation.query, _NAME))
+    count = nodes.Select((duck.call("count", nodes.Star()),), nodes.Subquery(relation.shown, _NAME))
     has = nodes.Parameter(planning.take(placed(count, planning)))
     stage = ReleasedStage(
-        relation.query, tuple(names), relation.rows, frozenset(names[i] for i in of_values(relation))
+        relation.shown, tuple(names), relation.rows, frozenset(names[i] for i in of_values(relation))
     )
     planning.stages.append(stage)
     planning.cuts += [NOISY] if NOISY not in planning.cuts else []
@@ -90,7 +90,7 @@ def _parameter(
     held = replace(relation.columns[place].typed, sql=cells[place])
     value = as_double(held) if held.is_number and not is_whole(relation, place) else cells[place]
     one = nodes.Select(
-        (value,), nodes.Subquery(relation.query, _NAME), order=tuple(map(nodes.Ordered, cells)), limit=duck.integer(1),
+        (value,), nodes.Subquery(relation.shown, _NAME), order=tuple(map(nodes.Ordered, cells)), limit=duck.integer(1),
         offset=duck.integer(row),
     )  # fmt: skip
     return nodes.Parameter(planning.take(placed(nodes.Select((nodes.Scalar(one),)), planning)))

@@ -85,10 +85,9 @@ class Subqueries(Struct, frozen=True):
         relation = self.planned(node.this, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
-        typed = relation.columns[0].typed
-        return replace(
-            typed, sql=nodes.Scalar(relation.query), nullable=True, is_constant=False, presence=None
-        )
+        typed, query = relation.columns[0].typed, relation.shown
+        self.planning.singles[query] = relation.columns[0].accuracy
+        return replace(typed, sql=nodes.Scalar(query), nullable=True, is_constant=False, presence=None)
 
     def _of_group(self, node: exp.Subquery, scope: Callable[[], Scope]) -> Typed | None:
         """A value that follows the row around it: of the group that the row is in; None for others."""

@@ -6,12 +6,15 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Accuracy
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.answer import limits, row_number
+from dpproxy.config import settings as session
+from dpproxy.planner.answer import UNPROVED, limits, row_number
+from dpproxy.planner.open.accuracies import with_distances
 from dpproxy.planner.open.relations import Open, OpenColumn, farther
 from dpproxy.planner.open.row_numbers import tagged
 from dpproxy.planner.planning import Planning
@@ -21,8 +24,10 @@ from dpproxy.planner.unique import of_copies, of_distinct
 from dpproxy.values.errors import SyntaxRefused, UndefinedColumn, Unsupported
 
 
-def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Planning) -> Open:
-    """UNION, INTERSECT and EXCEPT of open relations. Raises 42601, 42804."""
+def open_union(
+    query: exp.SetOperation, left: Open, right: Open, planning: Planning, *, top: bool = False
+) -> Open:
+    """UNION, INTERSECT and EXCEPT of open relations; bounded where they are what is shown. Raises 42601, 42804."""
     if len(left.columns) != len(right.columns):
         raise SyntaxRefused(
             f"each {type(query).__name__.upper()} query must have the same number of columns",
@@ -53,15 +58,22 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
         first.append(forms[0])
         second.append(forms[1])
     distinct = bool(query.args.get("distinct"))
-    word = f"{type(query).__name__.upper()}{'' if distinct else ' ALL'}"
-    combined = nodes.Combined(word, _side(left, first), _side(right, second))
-    is_union = type(query) is exp.Union
-    rows = left.rows + right.rows if is_union else left.rows
     changed = [
         at
         for at, (column, form) in enumerate(zip(left.columns, first, strict=True))
         if form != column.typed.sql
     ]
+    for place, (a, b) in enumerate(zip(left.columns, right.columns, strict=True)):
+        if _differs(a, b) and (distinct or type(query) is not exp.Union):
+            columns[place] = replace(columns[place], accuracy=_of_all(columns[place].accuracy))
+        elif _differs(a, b):
+            columns[place] = replace(columns[place], reach=duck.column(f"c{len(first)}"))
+            first.append(_reach(a))
+            second.append(_reach(b))
+    word = f"{type(query).__name__.upper()}{'' if distinct else ' ALL'}"
+    combined = nodes.Combined(word, _side(left, first), _side(right, second))
+    is_union = type(query) is exp.Union
+    rows = left.rows + right.rows if is_union else left.rows
     unique = of_distinct(len(columns)) if distinct else None if is_union else of_copies(left.unique, changed)
     further = tagged(query, left, right) if is_union and not distinct else None
     released = left.released or right.released
@@ -70,7 +82,27 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
     found = Open(
         combined, tuple(columns), released, rows, empty, unique=unique, further=further, declared=declared
     )
-    return arranged(query, found, planning)
+    planning.selected |= top and any(c.has_distance for c in columns)
+    return arranged(query, found, planning, top=top)
+
+
+def _differs(a: OpenColumn, b: OpenColumn) -> bool:
+    """Whether rows of a column are off by distances that are known of each, and differ."""
+    are_known = all(c.accuracy is None or c.has_distance for c in (a, b))
+    return are_known and (a.reach is not None or b.reach is not None or _half(a) != _half(b))
+
+
+def _half(column: OpenColumn) -> float | None:
+    return 0.0 if column.accuracy is None else column.accuracy.half
+
+
+def _reach(column: OpenColumn) -> nodes.Expr:
+    return column.reach or duck.double(_half(column) or 0.0)
+
+
+def _of_all(accuracy: Accuracy | None) -> Accuracy | None:
+    """Where rows are not told apart by their distances."""
+    return UNPROVED if accuracy is not None and accuracy.half is None else accuracy
 
 
 def _scope(planning: Planning) -> Scope:
@@ -97,9 +129,14 @@ def _side(relation: Open, forms: Sequence[nodes.Expr]) -> nodes.Select:
     return nodes.Select(items, nodes.Subquery(relation.query, nodes.Bare("side")))
 
 
-def arranged(node: exp.Expr, found: Open, planning: Planning) -> Open:
-    """The relation under the ORDER BY, LIMIT and OFFSET that stand behind it. Raises 0A000, 42703, 42601."""
-    if not any(node.args.get(a) is not None for a in ("order", "limit", "offset")):
+def arranged(node: exp.Expr, found: Open, planning: Planning, *, top: bool = False) -> Open:
+    """The relation under the ORDER BY, LIMIT and OFFSET that stand behind it. Raises 0A000, 42703, 42601.
+
+    With the bounds of its columns where they are what is shown, and bounds are asked for.
+    """
+    bounded = top and session.intervals(planning.context.settings)
+    bounded = bounded and any(c.accuracy is not None for c in found.columns)
+    if not bounded and not any(node.args.get(a) is not None for a in ("order", "limit", "offset")):
         return found
     names = [duck.column(f"c{i}", "whole") for i in range(len(found.columns))]
     order, scope = node.args.get("order"), _scope(planning)
@@ -108,11 +145,17 @@ def arranged(node: exp.Expr, found: Open, planning: Planning) -> Open:
         nodes.Subquery(found.query, nodes.Bare("whole")),
         order=tuple(_entry(e, found, names) for e in (order.expressions if order is not None else ())),
     )
+    values = [replace(c.typed, sql=name) for c, name in zip(found.columns, names, strict=True)]
+    reaches = [None if c.reach is None else replace(c.reach, table="whole") for c in found.columns]
+    query, columns = with_distances(
+        query, values, list(zip(found.columns, reaches, strict=True)), bounded=bounded
+    )
     limit = node.args.get("limit")
     rows = found.rows if limit is None else min(found.rows, row_number(limit, scope))
     return replace(
         found,
         query=limits(node, query, scope),
+        columns=columns,
         rows=rows,
         empty=found.empty or has_no_rows(node),
         single=found.single or has_one_row(node),

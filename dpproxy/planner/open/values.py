@@ -11,7 +11,7 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.open.accuracies import UNKNOWN as NOT_PROVED
+from dpproxy.planner.answer import UNPROVED
 from dpproxy.planner.open.growth import copies
 from dpproxy.planner.open.place import reads_release
 from dpproxy.planner.open.relations import Open, OpenColumn
@@ -47,7 +47,7 @@ def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:
         is_noisy = any(part.find(exp.Column) for part in parts) or any(f.has(nodes.Release) for f in forms)
         most = max(copies(part, held, _no_own) for part in parts)
         columns.append(
-            OpenColumn(f"column{i + 1}", held, accuracy=NOT_PROVED if is_noisy else None, copies=most)
+            OpenColumn(f"column{i + 1}", held, accuracy=UNPROVED if is_noisy else None, copies=most)
         )
     rows_of = tuple(zip(*(forms for forms, _ in listed), strict=True))
     name = nodes.Bare(planning.reserve("q"))

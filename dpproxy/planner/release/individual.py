@@ -73,7 +73,9 @@ def individual(select: exp.Select, found: list[FromEntry], planning: Planning, e
     released = ReleasedScope({}, calls, 1, session.confidence(settings), rows, planning, frozenset(), env)
     shown = answer(rest, released, clamp=session.clamp(settings), intervals=False)
     query = nodes.Select(
-        items=tuple((duck.named(v.sql, f"c{i}") for i, v in enumerate(shown.values))),
+        items=tuple(
+            duck.named(v, f"c{i}") for i, v in enumerate((*(v.sql for v in shown.values), *shown.more))
+        ),
         source=nodes.Release(numbers[0]),
         joins=tuple(nodes.Join(nodes.Release(n), on=nodes.TRUE) for n in numbers[1:]),
     )

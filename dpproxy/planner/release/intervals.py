@@ -20,6 +20,7 @@ from dpproxy.aggregates.prior import Refined
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import as_double
 from dpproxy.planner.release.linear_forms import Block, block
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
@@ -45,10 +46,10 @@ def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Dist
     None where the expression has a part that no rule is for.
     """
     calls = scope.calls
-    if not calls_in(node, calls) or sum(1 for _ in node.find_all(exp.Mul, exp.Div)) > MOST_FACTORS:
+    if not calls_in(node, calls):
         return None
     own, blocks = _uses(node, scope, confidence)
-    return _Distances(scope, 1 - (1 - confidence) / own, blocks).of(node)
+    return _OfCalls(scope, 1 - (1 - confidence) / own, blocks).whole(node)
 
 
 def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[int, Mapping[exp.Expr, Block]]:
@@ -63,7 +64,7 @@ def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[i
             windows.add(one)
         elif (
             calls_in(one, calls)
-            and (found := block(one, scope, confidence, partial(_step, scope))) is not None
+            and (found := block(one, scope, confidence, partial(_step, scope.scope()))) is not None
         ):
             blocks[one] = found
         return one in calls or one in windows or one in blocks
@@ -73,14 +74,14 @@ def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[i
     return len(blocks) + len(alone) + sum(len(calls_in(n, calls)) for n in windows), blocks
 
 
-def _step(scope: ReleasedScope, node: exp.Expr) -> float | None:
+def _step(scope: Scope, node: exp.Expr) -> float | None:
     """The most that a cast between numbers or rounding adds to a distance: each value moves by half a step."""
     if type(node) is exp.Round:
         digits = node.args.get("decimals")
-        places = 0 if digits is None else compile_expression(digits, scope.scope()).constant
+        places = 0 if digits is None else compile_expression(digits, scope).constant
         known = isinstance(places, int | Fraction) and -_MOST_PLACES <= places <= _MOST_PLACES
         return 10.0 ** -int(places) if known else None  # type: ignore[arg-type]
-    kind = compile_expression(node, scope.scope()).type
+    kind = compile_expression(node, scope).type
     if kind.oid not in _NUMBERS:
         return None
     scale = 0 if kind.oid in INTEGERS else kind.scale if kind.oid == NUMERIC.oid else None
@@ -99,14 +100,18 @@ def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.In
     return f.minus(middle, reach), f.plus(middle, reach)
 
 
-class _Distances:
-    """The rules; ``confidence`` is that of each block and of each other call."""
+class Distances:
+    """The rules; ``known`` are the values with noise that they start from, whose distances ``_start`` has."""
 
-    def __init__(self, scope: ReleasedScope, confidence: Fraction, blocks: Mapping[exp.Expr, Block]) -> None:
+    def __init__(self, scope: Scope, known: Mapping[exp.Expr, object]) -> None:
         self._scope = scope
-        self._confidence = confidence
-        self._blocks = blocks
+        self._known = known
         self._alike = False
+
+    def whole(self, node: exp.Expr) -> Distance | None:
+        """The distance of a whole expression, None where it has no rule or too many factors."""
+        is_short = sum(1 for _ in node.find_all(exp.Mul, exp.Div)) <= MOST_FACTORS
+        return self.of(node) if is_short else None
 
     def _in_all_rows(self, node: exp.Expr) -> Distance | None:
         """The distance of the row farthest off."""
@@ -118,27 +123,19 @@ class _Distances:
 
     def of(self, node: exp.Expr) -> Distance | None:
         """The distance of an expression, None where it has no rule."""
-        call = self._scope.calls.get(node)
-        if call is not None:
-            return self._call(call)
-        if node in self._blocks:
-            return self._blocks[node].distance(self._scope, self._confidence)
+        if node in self._known:
+            return self._start(node)
         rule = _RULES.get(type(node))
         if rule is not None:
             return rule(self, node)
-        return None if calls_in(node, self._scope.calls) else 0.0
+        return None if calls_in(node, self._known) else 0.0
 
-    def _call(self, call: AggregateCall) -> Distance | None:
-        if isinstance(call.aggregate, Posterior):
-            return None  # its interval is the draw's, around which it need not be
-        average = call.aggregate
-        if isinstance(average, Average):
-            return call.by_law(lambda noise: average.distance(call.columns, noise, self._confidence))
-        return half_width(call, self._confidence, alike=self._alike)
+    def _start(self, node: exp.Expr) -> Distance | None:
+        raise NotImplementedError
 
     def _size(self, node: exp.Expr) -> Distance | None:
         """The absolute value of a number."""
-        typed = compile_expression(node, self._scope.scope())
+        typed = compile_expression(node, self._scope)
         if typed.type.oid not in _NUMBERS:
             return None
         if isinstance(typed.constant, int | Fraction):
@@ -178,7 +175,7 @@ class _Distances:
         else:
             above = _plus(left, _times(_over(a, b), right))
             found = _over(above, f.minus(as_sql(b), as_sql(right)))
-        whole = compile_expression(node, self._scope.scope()).type.oid in INTEGERS
+        whole = compile_expression(node, self._scope).type.oid in INTEGERS
         return _plus(found, 1.0) if whole else found
 
     def rounded(self, node: exp.Expr) -> Distance | None:
@@ -188,7 +185,7 @@ class _Distances:
 
     def otherwise(self, node: exp.Expr) -> Distance | None:
         """COALESCE(x, constants): x where it is there; not of a quotient, which is none where it divides by zero."""
-        if node.find(exp.Div) is not None or any(calls_in(n, self._scope.calls) for n in node.expressions):
+        if node.find(exp.Div) is not None or any(calls_in(n, self._known) for n in node.expressions):
             return None
         return self.of(node.this)
 
@@ -200,7 +197,7 @@ class _Distances:
         """Of the branch that is taken: where no noise decides which, the same is taken before noise."""
         branches = [branch.args["true"] for branch in node.args["ifs"]]
         conditions = [node.this, *(branch.this for branch in node.args["ifs"])]
-        if any(calls_in(one, self._scope.calls) for one in conditions if one is not None):
+        if any(calls_in(one, self._known) for one in conditions if one is not None):
             return None
         return self._most([*branches, *filter(None, (node.args.get("default"),))])
 
@@ -210,9 +207,38 @@ class _Distances:
         known = [one for one in found if isinstance(one, float)]
         return max(known) if len(known) == len(found) else None
 
+    def unless(self, node: exp.Expr) -> Distance | None:
+        """NULLIF(x, constant): x, where there is one."""
+        return None if calls_in(node.expression, self._known) else self.of(node.this)
+
+    def window(self, node: exp.Expr) -> Distance | None:
+        """Of other rows nothing is known."""
+        return None if calls_in(node, self._known) else 0.0
+
+
+class _OfCalls(Distances):
+    """The rules over blocks and other calls, each with the same ``confidence``."""
+
+    def __init__(self, scope: ReleasedScope, confidence: Fraction, blocks: Mapping[exp.Expr, Block]) -> None:
+        super().__init__(scope.scope(), {**scope.calls, **blocks})
+        self._released = scope
+        self._confidence = confidence
+
+    def _start(self, node: exp.Expr) -> Distance | None:
+        found = self._known[node]
+        if isinstance(found, Block):
+            return found.distance(self._released, self._confidence)
+        call = self._released.calls[node]
+        if isinstance(call.aggregate, Posterior):
+            return None  # its interval is the draw's, around which it need not be
+        average = call.aggregate
+        if isinstance(average, Average):
+            return call.by_law(lambda noise: average.distance(call.columns, noise, self._confidence))
+        return half_width(call, self._confidence, alike=self._alike)
+
     def window(self, node: exp.Expr) -> Distance | None:
         """Over groups in an order of keys: a value of another group, or a total or mean of one call."""
-        function, calls = node.this, self._scope.calls
+        function, calls = node.this, self._released.calls
         behind = (
             *node.args.get("partition_by", ()),
             *filter(None, (node.args.get(n) for n in ("order", "spec"))),
@@ -232,21 +258,17 @@ class _Distances:
 
         None where released values decide which groups are added up, since these have chosen noise.
         """
-        call = self._scope.calls.get(added)
+        call = self._released.calls.get(added)
         if call is None or call.draw is None:
             return None
         sd = call.error(self._confidence).noise_sd
-        if not sd or self._scope.filtered:
+        if not sd or self._released.filtered:
             return None
-        reach = widest(call.draw[0], max(1, self._scope.candidates), self._confidence)
+        reach = widest(call.draw[0], max(1, self._released.candidates), self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
-        many = as_double(compile_expression(counted, self._scope.scope()))
+        many = as_double(compile_expression(counted, self._scope))
         total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))
         return total if type(node.this) is exp.Sum else _over(total, many)
-
-    def unless(self, node: exp.Expr) -> Distance | None:
-        """NULLIF(x, constant): x, where there is one."""
-        return None if calls_in(node.expression, self._scope.calls) else self.of(node.this)
 
 
 def half_width(call: AggregateCall, confidence: Fraction, *, alike: bool = False) -> Distance | None:
@@ -284,20 +306,20 @@ def _over(a: Distance, b: Distance) -> Distance:
     return duck.case([(above, f.over(as_sql(a), as_sql(b)))], None)
 
 
-_RULES: dict[type[exp.Expr], Callable[[_Distances, exp.Expr], Distance | None]] = {
-    exp.Paren: _Distances.inner,
-    exp.Neg: _Distances.inner,
-    exp.Add: _Distances.sum,
-    exp.Sub: _Distances.sum,
-    exp.Mul: _Distances.product,
-    exp.Div: _Distances.quotient,
-    exp.Round: _Distances.rounded,
-    exp.Cast: _Distances.rounded,
-    exp.Coalesce: _Distances.otherwise,
-    exp.Nullif: _Distances.unless,
-    exp.Window: _Distances.window,
-    exp.Abs: _Distances.inner,
-    exp.Greatest: _Distances.farthest,
-    exp.Least: _Distances.farthest,
-    exp.Case: _Distances.case,
+_RULES: dict[type[exp.Expr], Callable[[Distances, exp.Expr], Distance | None]] = {
+    exp.Paren: Distances.inner,
+    exp.Neg: Distances.inner,
+    exp.Add: Distances.sum,
+    exp.Sub: Distances.sum,
+    exp.Mul: Distances.product,
+    exp.Div: Distances.quotient,
+    exp.Round: Distances.rounded,
+    exp.Cast: Distances.rounded,
+    exp.Coalesce: Distances.otherwise,
+    exp.Nullif: Distances.unless,
+    exp.Window: lambda rules, node: rules.window(node),
+    exp.Abs: Distances.inner,
+    exp.Greatest: Distances.farthest,
+    exp.Least: Distances.farthest,
+    exp.Case: Distances.case,
 }

@@ -293,7 +293,7 @@ class _Predicates:
                 position=position(node),
             )
         held = as_double(typed) if typed.is_number else typed.sql
-        query = nodes.Select((held,), nodes.Subquery(relation.query, nodes.Bare("s")))
+        query = nodes.Select((held,), nodes.Subquery(relation.shown, nodes.Bare("s")))
         place = nodes.Parameter(self._planning.take(placed(query, self._planning)))
         if not typed.is_number:
             return Typed(duck.cast(place, typed.type.name.upper()), typed.type)

@@ -27,12 +27,14 @@ from dpproxy.values.errors import SyntaxRefused, UnitLost, Unsupported
 from dpproxy.values.pgtypes import Column
 
 
-def set_operation(query: exp.SetOperation, alias: str, planning: Planning, env: Env) -> Relation:
+def set_operation(
+    query: exp.SetOperation, alias: str, planning: Planning, env: Env, *, top: bool = False
+) -> Relation:
     """Rows still where the sides are, open where they are. Raises PD002 where rows would lose their unit."""
     left = env.plan(query.this, alias, planning, env)
     right = env.plan(query.expression, alias, planning, env)
     if isinstance(left, Open) and isinstance(right, Open):
-        return open_union(query, left, right, planning)
+        return open_union(query, left, right, planning, top=top)
     if isinstance(left, Open) or isinstance(right, Open):
         raise UnitLost(
             "protected rows and open ones are not combined",
