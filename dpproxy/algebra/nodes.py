@@ -33,14 +33,15 @@ class Node(Struct, frozen=True):
         while pending:
             node = pending.pop()
             yield node
-            if _HOLDING[type(node)].names and (enter is None or enter(node)):
-                found = node.parts()
+            fields = _HOLDING[type(node)]
+            if fields.names and (enter is None or enter(node)):
+                found = fields.parts(node)
                 found.reverse()
                 pending += found
 
     def has(self, *kinds: type["Node"]) -> bool:
         """Whether a node of one of these classes is in it."""
-        return any(isinstance(node, kinds) for node in self.walk())
+        return any(type(node) in kinds for node in self.walk())
 
     def find_all(self, kind: type[N]) -> Iterator[N]:
         """All nodes of one class."""
@@ -100,20 +101,20 @@ def _reader(names: tuple[str, ...], types: set[Any]) -> Callable[[Node], list[No
         return (lambda node: [*read(node)]) if len(names) > 1 else lambda node: [read(node)]
 
     def gathered(node: Node) -> list[Node]:
-        found: list[Node] = []
         value = read(node)
-        _gather(value if len(names) > 1 else (value,), found)
-        return found
+        return _gathered(value if len(names) > 1 else (value,))
 
     return gathered
 
 
-def _gather(values: tuple[Any, ...], found: list[Node]) -> None:
+def _gathered(values: tuple[Any, ...]) -> list[Node]:
+    found: list[Node] = []
     for value in values:
-        if isinstance(value, Node):
+        if type(value) is tuple:
+            found += _gathered(value) if value else ()
+        elif value is not None:
             found.append(value)
-        elif type(value) is tuple:
-            _gather(value, found)
+    return found
 
 
 def _each(values: tuple[Any, ...], rule: Callable[[Node], Node | None]) -> tuple[Any, ...]:

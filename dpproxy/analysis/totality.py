@@ -158,13 +158,13 @@ def check_total(query: nodes.Query) -> frozenset[int]:
     every = [*query.walk()]
     step(len(every))
     for node in every:
-        if isinstance(node, nodes.Window):
+        if type(node) is nodes.Window:
             before_over.add(id(node.call))
         if not (
             type(node) in NAMES or _is_listed(node) or (id(node) in before_over and _is_window_function(node))
         ):
             raise Internal("a statement was planned with an unlisted construct and is not run")
-        if isinstance(node, nodes.Parameter):
+        if type(node) is nodes.Parameter:
             parameters.add(node.number)
     return frozenset(parameters)
 

@@ -189,9 +189,9 @@ def _names(item: nodes.Item) -> frozenset[str]:
 def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
     names = set[str]()
     for node in condition.walk():
-        if isinstance(node, nodes.ColumnRef):
+        if type(node) is nodes.ColumnRef:
             names.add(node.name)
-        elif isinstance(node, nodes.Query):
+        elif type(node) in (nodes.Select, nodes.Combined):
             return False
     return bool(names) and any(names <= item for item in items)
 

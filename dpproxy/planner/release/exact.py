@@ -34,6 +34,8 @@ def ordered(conditions: Sequence[nodes.Expr]) -> list[nodes.Expr]:
 
     By everything but their numbers first. Raises ``Looked`` where that leaves it to a number that nobody may look at.
     """
+    if len(conditions) < 2:
+        return list(conditions)
     alike: dict[str, list[nodes.Expr]] = {}
     for condition in conditions:
         others = alike.setdefault(duck.text(condition.transform(_without_number)), [])
@@ -42,7 +44,7 @@ def ordered(conditions: Sequence[nodes.Expr]) -> list[nodes.Expr]:
 
 
 def _without_number(node: nodes.Node) -> nodes.Node | None:
-    return _ANY if isinstance(node, nodes.Number | nodes.Hole) else None
+    return _ANY if type(node) in (nodes.Number, nodes.Hole) else None
 
 
 def _by_numbers(conditions: list[nodes.Expr]) -> list[nodes.Expr]:
