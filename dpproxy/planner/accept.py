@@ -19,6 +19,7 @@ from dpproxy.planner.rewrites.parentheses import check_joins, from_left
 from dpproxy.planner.rewrites.priors import is_with_prior, write_priors
 from dpproxy.planner.rewrites.qualifiers import without_schemas
 from dpproxy.planner.rewrites.templates import write_buckets, write_matches, write_moments, write_percentiles
+from dpproxy.planner.select_list import OF_INPUT
 from dpproxy.sql import grammar, lexer
 from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
@@ -102,7 +103,10 @@ def _syntax_error(sql: str, error: ParseError) -> SyntaxRefused:
 
 
 def _fold(tree: exp.Expr, sql: str) -> None:
-    """Unquoted names to lower case, in place on our own fresh tree; aggregates keep the name they were called by."""
+    """Unquoted names to lower case, in place on our own fresh tree; aggregates keep the name they were called by.
+
+    ORDER BY a qualified name is no column of the SELECT list, whatever that is called: the entry says so.
+    """
     depths: dict[int, int] = {}
     for count, node in enumerate(tree.walk()):
         if count > MOST_NODES:
@@ -112,6 +116,8 @@ def _fold(tree: exp.Expr, sql: str) -> None:
             raise TooComplex("the statement is nested too deeply", hint="Write long lists with IN.")
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", str(node.this).lower())
+        if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Column) and node.this.table:
+            node.meta[OF_INPUT] = True
         if isinstance(node, exp.Func | exp.Mod) and "start" in node.meta:
             node.meta["name"] = sql[node.meta["start"] : node.meta["end"] + 1].strip('"').lower()
         if node.meta_get("line") is not None:

@@ -27,7 +27,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
-from dpproxy.planner.select_list import SelectItem, items, ordinal
+from dpproxy.planner.select_list import OF_INPUT, SelectItem, items, ordinal
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
 
@@ -323,7 +323,7 @@ def ordering(
     result: list[nodes.Ordered] = []
     for entry in order.expressions if order is not None else ():
         descending = bool(entry.args.get("desc"))
-        key = _order_key(entry.this, listed, values, scope)
+        key = _order_key(entry.this, listed, values, scope, is_input=bool(entry.meta_get(OF_INPUT)))
         if isinstance(key, nodes.Number | nodes.Text):  # the engine would take a number for a place
             continue
         nulls_first = bool(entry.args.get("nulls_first"))
@@ -332,11 +332,11 @@ def ordering(
 
 
 def _order_key(
-    node: exp.Expr, listed: Sequence[SelectItem], values: Sequence[Typed], scope: Scope
+    node: exp.Expr, listed: Sequence[SelectItem], values: Sequence[Typed], scope: Scope, *, is_input: bool
 ) -> nodes.Expr:
     if isinstance(node, exp.Literal) and not node.is_string:
         return values[ordinal(node, len(listed), "ORDER BY")].sql
-    if type(node) is exp.Column and not node.table:
+    if type(node) is exp.Column and not node.table and not is_input:
         named = [v for i, v in zip(listed, values, strict=False) if i.name == node.name]
         if len({duck.text(v.sql) for v in named}) > 1:
             raise AmbiguousColumn(f'ORDER BY "{node.name}" is ambiguous', position=position(node))

@@ -7,6 +7,9 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import title
 from dpproxy.values.errors import SyntaxRefused
 
+OF_INPUT = "of_input"
+"""What is known of an entry of ORDER BY whose name is qualified: no column of the SELECT list is meant."""
+
 
 class SelectItem(Struct, frozen=True):
     """One entry of the SELECT list: its expression without the alias, and the column's name."""
