@@ -170,11 +170,11 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("DPPROXY_")}
 
 
-def end(proxy: Proxy, number: int = signal.SIGTERM) -> tuple[int, str]:
+def end(proxy: Proxy, number: int = signal.SIGTERM, patience: float = 30.0) -> tuple[int, str]:
     """Signal a spawned proxy and wait: its exit status, and what it wrote to stderr."""
     assert proxy.process is not None
     proxy.process.send_signal(number)
-    _, told = proxy.process.communicate(timeout=30)
+    _, told = proxy.process.communicate(timeout=patience)
     return proxy.process.returncode, told
 
 

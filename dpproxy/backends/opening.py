@@ -48,12 +48,12 @@ def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Op
     if config.data.path is None:
         raise AssertionError("a source without a scheme has a path")
     source, state = config.data.path, config.state
-    path = snapshot(source, state, progress)
+    path = snapshot(source, state, progress, config.memory)
     prepared = prepared_file(state, path, secret)
     remote = Remote(path, prepared=prepared, schemas=config.data.schemas, **config.limits)
 
     def renew(between: Callable[[], None]) -> str:
-        fresh = snapshot(source, state, progress)
+        fresh = snapshot(source, state, progress, config.memory)
         beside: list[Path] = []
 
         def opened() -> tuple[Path, Path]:

@@ -65,6 +65,8 @@ SETTLE = 0.3
 """The share of the time in which memory may grow: caches fill."""
 GROWTH = 0.15
 """The share of its size by which memory may grow afterwards."""
+PATIENCE = 300.0
+"""Seconds for a proxy to end: its report is lost otherwise."""
 NUMBERS = count()
 
 
@@ -101,6 +103,8 @@ class Report:
         """One that is the proxy's fault."""
         self.add("fault")
         with self.lock:
+            if what not in self.faults:
+                say(f"FAULT: {what}")
             self.faults.append(what)
 
 
@@ -212,7 +216,7 @@ class Running:
 def stop(running: Running, file: Path, number: signal.Signals) -> None:
     """End the proxy, and start it again."""
     running.starts += 1
-    end(running.proxy, number)
+    end(running.proxy, number, PATIENCE)
     running.proxy = spawn(file)
     running.starts += 1
 
@@ -315,7 +319,7 @@ def soak(
                     f"{report.told.total():8} statements  {len(report.faults)} faults"
                 )
     finally:
-        end(running.proxy)
+        end(running.proxy, patience=PATIENCE)
     return report
 
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow
@@ -31,7 +32,7 @@ LARGE = 50_000_000
 """Bytes from which an import is expected to take over a second."""
 EVERY = 5.0
 """Seconds between two lines that tell how far an import is."""
-SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+SETTINGS: dict[str, Any] = {
     "threads": 2,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -74,7 +75,7 @@ class _File(Struct, frozen=True):
         return self.path.suffix.lower()
 
 
-def snapshot(source: Path, state: Path, progress: Callable[[str], None]) -> Path:
+def snapshot(source: Path, state: Path, progress: Callable[[str], None], memory: str | None = None) -> Path:
     """The DuckDB file to serve: ``source`` itself, or what its Parquet and CSV files were imported into.
 
     One table for each file, named by its stem, and for each directory of Parquet files. Written beside its final name
@@ -92,7 +93,7 @@ def snapshot(source: Path, state: Path, progress: Callable[[str], None]) -> Path
     files = _files(source)
     target = state / f"snapshot-{_fingerprint(files)}.duckdb"
     if not target.exists():
-        _write(files, target, progress)
+        _write(files, target, progress, SETTINGS | ({} if memory is None else {"memory_limit": memory}))
         _remove_others(state, target, progress)
     return target
 
@@ -143,7 +144,9 @@ def _fingerprint(files: list[_File]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _write(files: list[_File], target: Path, progress: Callable[[str], None]) -> None:
+def _write(
+    files: list[_File], target: Path, progress: Callable[[str], None], settings: dict[str, Any]
+) -> None:
     partial = target.with_suffix(f".{os.getpid()}.partial")
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -151,7 +154,7 @@ def _write(files: list[_File], target: Path, progress: Callable[[str], None]) ->
         raise StartupError(f"{target.parent}: expected a state directory: {error.strerror}") from None
     try:
         _begin(files, partial, target)
-        with duckdb.connect(partial, config=SETTINGS) as connection:
+        with duckdb.connect(partial, config=settings) as connection:
             _import(connection, files, progress)
             connection.execute("CHECKPOINT")
         partial.chmod(0o600)

@@ -296,3 +296,16 @@ def test_a_column_may_be_null_once_one_file_says_so(days: Path, state: Path):
     assert rows(snapshot(days, state, print), asked) == [("a", False), ("b", True)]
     write(4, nullable=True)
     assert rows(snapshot(days, state, print), asked) == [("a", True), ("b", True)]
+
+
+def test_an_import_keeps_to_the_memory_it_is_given(days: Path, state: Path, monkeypatch: pytest.MonkeyPatch):
+    found: list[object] = []
+    add = module._add
+
+    def noted(connection: duckdb.DuckDBPyConnection, file: module._File) -> None:
+        found.extend(connection.execute("SELECT current_setting('memory_limit')").fetchall())
+        add(connection, file)
+
+    monkeypatch.setattr(module, "_add", noted)
+    snapshot(days, state, print, "64MiB")
+    assert set(found) == {("64.0 MiB",)}
