@@ -45,6 +45,7 @@ from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rewrites.existence import existence
 from dpproxy.planner.rewrites.key_counts import with_filters
+from dpproxy.planner.rewrites.public_keys import among_listed
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
 from dpproxy.planner.rewrites.two_steps import ROWS, in_two, over_sets
 from dpproxy.planner.rows.derive import derive, refuse_cut, renamed
@@ -224,6 +225,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     kept = inside_view(select, planning, env)
     if kept is not None:
         return inside(select, kept, planning, env, top=top)
+    select = among_listed(select, planning, env)
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env, top=top)

@@ -1,6 +1,6 @@
 """A subquery over public tables beside protected rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
 
@@ -55,6 +55,16 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     return Scan(alias, item, fields, alias, content=content, held=True)
 
 
+def can_stand(relation: Open, planning: Planning) -> bool:
+    """Whether it is no more than columns and conditions, or has few rows."""
+    return _is_plain(relation.query) or len(_rows(relation, planning)) <= MOST_WRITTEN
+
+
+def _rows(relation: Open, planning: Planning) -> Sequence[Sequence[object]]:
+    """The rows themselves, one more than may be written at most."""
+    return planning.context.facts(duck.all_of(relation.query, MOST_WRITTEN + 1))
+
+
 def _is_plain(query: nodes.Query) -> bool:
     return all(map(_is_plain_node, query.walk()))
 
@@ -80,7 +90,7 @@ def _is_plain_node(node: nodes.Node) -> bool:
 def _written(relation: Open, planning: Planning) -> nodes.Select:
     """The rows themselves. Raises ``TooComplex`` for many."""
     refuse_plain(relation.columns)
-    rows = planning.context.facts(duck.all_of(relation.query, MOST_WRITTEN + 1))
+    rows = _rows(relation, planning)
     if len(rows) > MOST_WRITTEN:
         raise TooComplex(
             f"a computed public subquery beside protected rows has more than {MOST_WRITTEN} rows",

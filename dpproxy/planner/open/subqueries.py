@@ -15,7 +15,8 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rewrites.correlation import Tables, grouped_by_row, only_of_rows
+from dpproxy.planner.rewrites.correlation import grouped_by_row
+from dpproxy.planner.rewrites.public_keys import Tables, only_of_rows
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.sources import Env
 from dpproxy.values.errors import (
@@ -93,12 +94,12 @@ class Subqueries(Struct, frozen=True):
         """A value that follows the row around it: of the group that the row is in; None for others."""
         select, context, ctes = node.this, self.planning.context, self.env.ctes
         tables = Tables.of(select, context, ctes) if type(select) is exp.Select else None
-        if tables is None or tables.public.keys() == tables.columns.keys():
+        if tables is None or tables.is_open:
             return None
         beside = grouped_by_row(select, lambda column: tables.alias_of(column) is not None)
         if beside is None:
             return None
-        beside = only_of_rows(beside, node, context, ctes)
+        beside = only_of_rows(beside, node, self.planning, self.env)
         relation = self.planned(beside.select, node)
         name = self.planning.reserve("q")
         *keys, value = [

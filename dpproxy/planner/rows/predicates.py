@@ -31,7 +31,8 @@ from dpproxy.planner.open.scan import open_scan
 from dpproxy.planner.open.stages import staged_scan
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.deadline import nested
-from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row, only_of_rows
+from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row
+from dpproxy.planner.rewrites.public_keys import only_of_rows
 from dpproxy.planner.rows.conditions import (
     Edge,
     conjuncts,
@@ -209,7 +210,7 @@ class _Predicates:
 
     def _of_group(self, beside: Grouped, rows: JoinedRows, node: exp.Subquery) -> Typed:
         """The value of the group that the row around it is in: groups are released first, where they are no facts."""
-        beside = only_of_rows(beside, node, self._planning.context, self._env.ctes)
+        beside = only_of_rows(beside, node, self._planning, self._env)
         relation = apart(beside.select, "", self._planning, replace(self._env, outer=None))
         if not isinstance(relation, Open):
             raise self._lost("a subquery for one value", node)
