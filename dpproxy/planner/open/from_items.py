@@ -234,7 +234,7 @@ def _joined(
     if is_lateral and side not in ("", "LEFT"):
         raise Unsupported(
             f"a subquery behind {side} JOIN LATERAL does not see what stands before it",
-            hint="Write LEFT JOIN LATERAL (...) AS t ON true.",
+            hint="Write what it sees first, and then LEFT JOIN LATERAL with ON true.",
             position=position(entry.node),
         )
     rows = _settled(rows, planning, entry)
