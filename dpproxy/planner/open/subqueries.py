@@ -96,7 +96,7 @@ class Subqueries(Struct, frozen=True):
         tables = Tables.of(select, context, ctes) if type(select) is exp.Select else None
         if tables is None or tables.is_open:
             return None
-        beside = grouped_by_row(select, lambda column: tables.alias_of(column) is not None)
+        beside = grouped_by_row(select, tables.has)
         if beside is None:
             return None
         beside = only_of_rows(beside, node, self.planning, self.env)

@@ -49,7 +49,7 @@ def grouped_by_row(select: exp.Select, is_own: IsOwn) -> Grouped | None:
         keys[pair[0]] = pair[1]
     [value] = items(select)
     is_count = type(value.node.unnest()) is exp.Count
-    if not keys or _sees(value.node, is_own, own=False) or (value.node.find(exp.Count) and not is_count):
+    if not keys or _sees(value.node, is_own, own=False) or not (is_count or _is_null_of_none(value.node)):
         return None
     copy = select.copy()
     shown = [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate((*keys, value.node))]
@@ -57,6 +57,25 @@ def grouped_by_row(select: exp.Select, is_own: IsOwn) -> Grouped | None:
     copy.set("group", exp.Group(expressions=[k.copy() for k in keys]))
     copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
     return Grouped(copy, tuple(keys.values()), is_count)
+
+
+_VALUES = (
+    exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Stddev, exp.StddevPop,
+    exp.StddevSamp, exp.Variance, exp.VariancePop,
+)  # fmt: skip
+_AROUND = (exp.Paren, exp.Neg, exp.Cast, exp.Round, exp.Abs, exp.Ceil, exp.Floor, exp.Filter, exp.WithinGroup)
+
+
+def _is_null_of_none(node: exp.Expr) -> bool:
+    """Whether it is NULL over no rows: there is no group of them then."""
+    if isinstance(node, _VALUES):
+        return True
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
+        sides = (node.this, node.expression)
+        return any(map(_is_null_of_none, sides)) and all(
+            _is_null_of_none(s) or isinstance(s.unnest(), exp.Literal) for s in sides
+        )
+    return isinstance(node, _AROUND) and _is_null_of_none(node.this)
 
 
 def _is_pair(own: exp.Expr, around: exp.Expr, is_own: IsOwn) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
+from sqlglot.helper import find_new_name
 
 from dpproxy.planner.access import Context, table_name
 from dpproxy.planner.keys.grouping import has_aggregates
@@ -48,6 +49,11 @@ class Tables(Struct, frozen=True):
             if is_public(policy):
                 public[node.alias_or_name] = node
         return cls(columns, public)
+
+    def has(self, column: exp.Column) -> bool:
+        """Whether the name can mean a column of these."""
+        aliases = [column.table] if column.table else [*self.columns]
+        return any(column.name in self.columns.get(a, ()) for a in aliases)
 
     def alias_of(self, column: exp.Column) -> str | None:
         """The table that a column is of, None where it is of none of these, or not of one alone."""
@@ -145,7 +151,8 @@ def _all(conditions: Iterable[exp.Expr]) -> exp.Where:
 def _with_list(select: exp.Select, alias: str, keys: Sequence[exp.Expr], listed: exp.Select) -> list[exp.EQ]:
     """Join what is listed, each once, in place; the equalities of the keys with it."""
     names = [exp.to_identifier(f"#{n}", quoted=True) for n in range(len(keys))]
-    around = exp.to_identifier(alias, quoted=True)
+    taken = {j.this.alias_or_name for j in (select.args["from_"], *(select.args.get("joins") or ()))}
+    around = exp.to_identifier(find_new_name(taken, alias), quoted=True)
     shown = [exp.alias_(e.unalias(), n) for e, n in zip(listed.expressions, names, strict=True)]
     listed.set("expressions", shown)
     listed.set("distinct", exp.Distinct())
@@ -156,7 +163,7 @@ def _with_list(select: exp.Select, alias: str, keys: Sequence[exp.Expr], listed:
     ]
 
 
-_OTHERS = ("with_", "group", "having", "order", "limit", "offset")
+_OTHERS = ("with_", "distinct", "group", "having", "order", "limit", "offset")
 
 
 def among_listed(select: exp.Select, planning: Planning, env: Env) -> exp.Select:

@@ -32,6 +32,9 @@ def test_groups_are_released_first(clinic: World, inner: str):
         "SELECT avg(x.hours) FROM visits x WHERE x.ward = v.ward GROUP BY x.hours",
         "SELECT x.hours FROM visits x WHERE x.ward = v.ward",
         "SELECT avg(x.hours) FROM visits x WHERE x.ward || v.ward = v.ward",
+        "SELECT coalesce(sum(x.hours), 0) FROM visits x WHERE x.ward = v.ward",
+        "SELECT greatest(sum(x.hours), 1) FROM visits x WHERE x.ward = v.ward",
+        "SELECT CASE WHEN sum(x.hours) IS NULL THEN 1 ELSE 2 END FROM visits x WHERE x.ward = v.ward",
     ],
 )
 def test_others_are_refused(clinic: World, inner: str):
@@ -79,3 +82,16 @@ def test_public_rows_may_be_around_them(clinic: World, inner: str, released: int
     sql = f"SELECT ward, ({inner}) FROM wards w WHERE building = 'south'"
     [part] = plan_of(clinic, sql).parts
     assert part.groups == released
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "SELECT coalesce(sum(hours), 0) FROM visits v WHERE v.ward = w.ward",
+        "SELECT sum(hours) IS NULL FROM visits v WHERE v.ward = w.ward",
+        "SELECT count(*) FROM visits v JOIN shops s ON s.name = v.ward WHERE v.ward = ward",
+    ],
+)
+def test_public_rows_are_around_no_others(clinic: World, inner: str):
+    with pytest.raises(Refusal):
+        plan_any(clinic, f"SELECT ward, ({inner}) FROM wards w")

@@ -27,6 +27,7 @@ def test_only_keys_of_a_public_list_are_answered(clinic: World, sql: str):
         f"SELECT ward, count(*) FROM visits WHERE ward NOT IN ({LISTED}) GROUP BY ward",
         f"SELECT ward, count(*) FROM visits WHERE ward IN ({LISTED}) OR hours > 1 GROUP BY ward",
         f"SELECT ward, count(*) FROM visits WHERE ward IN ({LISTED} LIMIT 5) GROUP BY ward",
+        "SELECT ward, count(*) FROM visits WHERE ward IN (SELECT DISTINCT ON (beds) ward FROM wards) GROUP BY ward",
         "SELECT ward, count(*) FROM visits WHERE hours IN (SELECT beds FROM wards) GROUP BY ward",
         "SELECT ward, count(*) FROM visits WHERE ward IN (SELECT ward FROM visits GROUP BY ward) GROUP BY ward",
     ],
@@ -34,6 +35,12 @@ def test_only_keys_of_a_public_list_are_answered(clinic: World, sql: str):
 def test_others_keep_their_keys(clinic: World, sql: str):
     *_, part = plan_of(clinic, sql).parts
     assert part.groups == 2
+
+
+def test_names_of_the_statement_are_left_alone(clinic: World):
+    sql = f'SELECT ward, count(*) FROM visits AS "#in0" WHERE ward IN ({LISTED}) GROUP BY ward'
+    [part] = plan_of(clinic, sql).parts
+    assert part.groups == 1
 
 
 def test_a_value_counts_once(clinic: World):
