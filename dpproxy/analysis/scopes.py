@@ -105,6 +105,11 @@ class Parameters(PartlyShown, Struct):
             raise UndefinedParameter(f"there is no parameter ${number}", position=at)
         return self.values[number - 1]
 
+    @property
+    def are_open(self) -> bool:
+        """Whether values will come that are not known yet: whatever depends on them may be otherwise then."""
+        return self.values is None and bool(self.types)
+
     def all_types(self) -> tuple[SqlType, ...]:
         """One type for each parameter from $1 on; text where the context told nothing."""
         return tuple(self.types.get(n, TEXT) for n in range(1, max(self.types, default=0) + 1))

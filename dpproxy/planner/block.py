@@ -325,7 +325,9 @@ class _Block(Struct, frozen=True):
         believed: bool,
     ) -> Part:
         unread = keys.discovered and chosen is None  # nothing would decide which groups are shown
-        vacuous = never_holds(self.select) or unread or allocation is None or not keys.count
+        vacuous = (
+            never_holds(self.select) or unread or allocation is None or self.planning.never_any(keys.count)
+        )
         columns, groups = [m.sql for m in measures], allocation.groups if allocation else None
         if chosen is not None:
             columns, groups = [*columns, chosen.units], chosen.cut

@@ -144,6 +144,10 @@ class Planning(Struct):
         """How many parts draw noise."""
         return sum(1 for p in self.parts if not p.vacuous)
 
+    def never_any(self, keys: int) -> bool:
+        """Whether there are no groups: while parameters are open, those that their values leave are not known."""
+        return not keys and not self.parameters.are_open
+
     def reserve(self, name: str) -> str:
         """A name that no other physical column or relation of the statement has: itself where it is free."""
         found, number = name, 0

@@ -171,7 +171,7 @@ class OrderStatisticDraws(Struct, frozen=True):
     def _part(self, statistic: OrderStatistic, mechanisms: Sequence[Ranked]) -> int:
         counted = measured([statistic.cell, duck.call("count", nodes.Star())])
         exact = exact_sql(self.rows, self.keys.listed, counted, None, statistic.cell)
-        vacuous = never_holds(self.select) or not self.keys.count
+        vacuous = never_holds(self.select) or self.planning.never_any(self.keys.count)
         words, is_rho = [_words(m) for m in mechanisms], self.planning.concentrated and len(mechanisms) > 1
         draws = zip(words, mechanisms, strict=True)
         cells = f"cells={statistic.last + 1}"

@@ -134,7 +134,7 @@ def statistical(
     ]
     truth = as_double(inner.value([duck.cast(c, "HUGEINT") for c in columns]))
     part = refined_part(refined, truth, exact, keys, planning)
-    if vacuous or not keys.count:
+    if vacuous or planning.never_any(keys.count):
         part = replace(part, release=release_sql(len(keys.by_node), inner.measures[:1], None), vacuous=True)
     return replace(part, loss=loss, factor=touched), refined
 
