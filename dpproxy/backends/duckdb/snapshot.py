@@ -26,7 +26,7 @@ from sqlglot import exp
 from dpproxy.system.disk import in_use
 from dpproxy.values.errors import StartupError
 
-LAYOUT = 3
+LAYOUT = 4
 """Goes up when the same files shall be imported anew."""
 LARGE = 50_000_000
 """Bytes from which an import is expected to take over a second."""
@@ -61,8 +61,8 @@ class _File(Struct, frozen=True):
     @property
     def table(self) -> str:
         """The table it becomes, or a part of it."""
-        top = Path(self.name).parts[0]
-        return top if top != self.name else self.path.stem
+        top = Path(Path(self.name).parts[0])
+        return top.stem if top.suffix.lower() in KINDS else top.name
 
     @property
     def state(self) -> tuple[str, int, int]:
@@ -116,26 +116,56 @@ def _files(source: Path) -> list[_File]:
     """The data files by table and name; of two files or directories that would be one table one is refused."""
     found: dict[str, Path] = {}
     files: list[_File] = []
-    for top in sorted(filter(_is_shown, source.iterdir())):
-        inside = sorted(top.rglob("*.[pP][aA][rR][qQ][uU][eE][tT]")) if top.is_dir() else [top]
-        for path in inside:
+    try:
+        for path in _listed(source):
             name = path.relative_to(source)
-            if path.suffix.lower() not in KINDS or path.is_dir() or not all(map(_is_shown, name.parts)):
-                continue
             if any(letter in str(path) for letter in "*?["):
                 raise StartupError(f"{path}: expected a path without * ? and [")
             status = path.stat()
             file = _File(str(name), path, status.st_size, status.st_mtime_ns)
+            top = source / name.parts[0]
             if (other := found.setdefault(file.table.lower(), top)) != top:
                 raise StartupError(f"{path}: expected another name, {other.name} is the same table")
             files.append(file)
+    except OSError as error:
+        raise StartupError(
+            f"{error.filename}: expected a file or directory that the proxy may read: {error.strerror}"
+        ) from None
     if not files:
         raise StartupError(f"{source}: expected Parquet or CSV files, there are none")
     return files
 
 
+def _listed(source: Path) -> Iterator[Path]:
+    """The paths of the data files, and none left out because it cannot be listed."""
+    for top in sorted(filter(_is_shown, source.iterdir())):
+        if top.is_dir():
+            yield from sorted(path for path in _inside(top) if path.suffix.lower() == ".parquet")
+        elif top.suffix.lower() in KINDS or top.is_symlink():
+            top.stat()  # a link to nothing may have been a table
+            if top.suffix.lower() in KINDS:
+                yield top
+
+
+def _inside(top: Path) -> Iterator[Path]:
+    """All files below a directory."""
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    for folder, folders, names in os.walk(top, onerror=stop):
+        folders[:] = filter(_is_shown, folders)
+        for path in (Path(folder, name) for name in filter(_is_shown, (*folders, *names))):
+            if path.is_symlink() and not path.is_file():
+                raise StartupError(
+                    f"{path}: expected a directory or a link to a file; move the directory here or link its files"
+                )
+        yield from (Path(folder, name) for name in filter(_is_shown, names))
+
+
 def _is_shown(path: Path | str) -> bool:
-    return not Path(path).name.startswith((".", "_"))
+    name = Path(path).name
+    return not name.startswith((".", "_")) and name != "lost+found"
 
 
 def _fingerprint(files: list[_File]) -> str:

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -242,6 +243,49 @@ def test_a_directory_of_parquet_files_is_one_table(days: Path, state: Path):
     write_parquet(days / "visits.parquet", "SELECT 1 AS a")
     with pytest.raises(StartupError, match="is the same table"):
         snapshot(days, state, print)
+
+
+def test_a_directory_that_cannot_be_read_is_named(days: Path, state: Path, monkeypatch: pytest.MonkeyPatch):
+    (days / "lost+found").mkdir()
+    closed = {str(days / "visits" / "day=1"), str(days / "lost+found")}
+    scan = os.scandir
+
+    def scandir(path: str) -> object:
+        if str(path) in closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert refused(days, state) == (
+        f"{days}/visits/day=1: expected a file or directory that the proxy may read: Permission denied"
+    )
+
+
+@pytest.mark.parametrize("target", ["elsewhere", "nowhere"])
+def test_a_link_to_a_directory_inside_is_refused_and_not_left_out(days: Path, state: Path, target: str):
+    (days / "visits" / "day=1").rename(days.parent / "elsewhere")
+    (days / "visits" / "day=1").symlink_to(days.parent / target)
+    assert refused(days, state).startswith(f"{days}/visits/day=1: expected a directory or a link to a file")
+
+
+def test_links_to_tables_and_files_are_followed(days: Path, state: Path):
+    (days / "visits").rename(days.parent / "elsewhere")
+    (days / "visits").symlink_to(days.parent / "elsewhere")
+    part = days / "visits" / "day=1" / "part.parquet"
+    part.rename(days.parent / "part")
+    part.symlink_to(days.parent / "part")
+    assert rows(snapshot(days, state, print), "SELECT count(*) FROM visits") == [(6,)]
+
+
+@pytest.mark.parametrize("name", ["gone", "gone.csv", "visits/gone.parquet"])
+def test_a_link_to_nothing_is_named(days: Path, state: Path, name: str):
+    (days / name).symlink_to(days / "nothing")
+    assert refused(days, state).startswith(f"{days}/{name}: expected ")
+
+
+def test_a_directory_may_be_named_as_a_file(days: Path, state: Path):
+    (days / "visits").rename(days / "visits.parquet")
+    assert rows(snapshot(days, state, print), "SELECT count(*) FROM visits") == [(6,)]
 
 
 @pytest.mark.parametrize("columns", ["b, a", "a", "a, b AS c", "a, b::INTEGER AS b"])
