@@ -30,15 +30,16 @@ def test_what_cannot_be_put_in_its_place_leaves_nothing(tmp_path: Path):
 
 
 def test_two_writers_take_turns(tmp_path: Path):
-    inside = threading.Event()
+    inside, waits = threading.Event(), threading.Event()
 
     def enter() -> None:
-        with disk.lock(tmp_path):
+        with disk.lock(tmp_path, waits.set):
             inside.set()
 
     with disk.lock(tmp_path):
         other = threading.Thread(target=enter)
         other.start()
+        assert waits.wait(10)
         assert not inside.wait(0.1)
     other.join()
     assert inside.is_set()

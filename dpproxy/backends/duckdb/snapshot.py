@@ -23,7 +23,7 @@ import pyarrow
 from msgspec import Struct
 from sqlglot import exp
 
-from dpproxy.system.disk import in_use
+from dpproxy.system.disk import in_use, lock
 from dpproxy.values.errors import StartupError
 
 LAYOUT = 4
@@ -40,9 +40,8 @@ SETTINGS: dict[str, Any] = {
     "preserve_insertion_order": False,
 }
 KINDS = (".csv", ".parquet")
-_IMPORTED = "dpproxy_files.imported"
-"""Which files a snapshot is of."""
-_NOTE = f"INSERT INTO {_IMPORTED} VALUES (?, ?, ?)"  # noqa: S608 - our own text
+_NOTES = "dpproxy_files"
+"""The schema of a snapshot that says which files it is of."""
 CSV_NAMES = (
     "SELECT unnest([*COLUMNS(*)]) FROM (SELECT * FROM read_csv(?, header = false, delim = ',', quote = '\"', "
     "escape = '\"', skip = 0, all_varchar = true, hive_partitioning = false) LIMIT 1)"
@@ -91,11 +90,27 @@ def snapshot(source: Path, state: Path, progress: Callable[[str], None], memory:
             f"{source}: expected a DuckDB or SQLite file, or a directory of Parquet and CSV files"
         )
     files = _files(source)
-    target = state / f"snapshot-{_fingerprint(files)}.duckdb"
-    if not target.exists():
-        _write(files, target, progress, SETTINGS | ({} if memory is None else {"memory_limit": memory}))
-        _remove_others(state, target, progress)
+    target = _target(state, files)
+    if target.exists():
+        return target
+    with _alone(state, progress):
+        files = _files(source)
+        target = _target(state, files)
+        if not target.exists():
+            _write(files, target, progress, SETTINGS | ({} if memory is None else {"memory_limit": memory}))
+            _remove_others(state, target, progress)
     return target
+
+
+@contextmanager
+def _alone(state: Path, progress: Callable[[str], None]) -> Iterator[None]:
+    """Import while no other process does; one that has waited finds what the other made."""
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StartupError(f"{state}: expected a state directory: {error.strerror}") from None
+    with lock(state, lambda: progress("waiting for another process that imports the data files")):
+        yield
 
 
 def _database(source: Path) -> Path:
@@ -168,20 +183,27 @@ def _is_shown(path: Path | str) -> bool:
     return not name.startswith((".", "_")) and name != "lost+found"
 
 
-def _fingerprint(files: list[_File]) -> str:
-    """Of names, sizes and times of change; never of content."""
-    parts = [f"{LAYOUT}/{duckdb.__version__}"] + [f"{f.name}/{f.size}/{f.modified}" for f in files]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+def _target(state: Path, files: list[_File]) -> Path:
+    """Named by the names, sizes and times of change of the files; never by content."""
+    parts = [_importer()] + [f"{f.name}/{f.size}/{f.modified}" for f in files]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return state / f"snapshot-{digest[:16]}.duckdb"
+
+
+def _importer() -> str:
+    """What another version does not go on with."""
+    return f"{LAYOUT}/{duckdb.__version__}"
+
+
+def _notes() -> str:
+    """The table of the files that were imported, which is another one for each version."""
+    return f'{_NOTES}."{_importer()}"'
 
 
 def _write(
     files: list[_File], target: Path, progress: Callable[[str], None], settings: dict[str, Any]
 ) -> None:
     partial = target.with_suffix(f".{os.getpid()}.partial")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StartupError(f"{target.parent}: expected a state directory: {error.strerror}") from None
     try:
         _begin(files, partial, target)
         with duckdb.connect(partial, config=settings) as connection:
@@ -220,7 +242,7 @@ def _begin(files: list[_File], partial: Path, target: Path) -> None:
         return
     shutil.copyfile(max(earlier, key=lambda old: old.stat().st_mtime_ns), partial)
     with suppress(duckdb.Error), duckdb.connect(partial, config=SETTINGS) as connection:
-        if set(connection.execute(f"FROM {_IMPORTED}").fetchall()) <= {file.state for file in files}:
+        if set(connection.execute(f"FROM {_notes()}").fetchall()) <= {file.state for file in files}:
             return
     partial.unlink()
 
@@ -235,9 +257,9 @@ def _import(
 ) -> None:
     began = time.monotonic()
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_IMPORTED.partition('.')[0]}")
-    connection.execute(f"CREATE TABLE IF NOT EXISTS {_IMPORTED} (name VARCHAR, size BIGINT, modified BIGINT)")
-    done = set(connection.execute(f"FROM {_IMPORTED}").fetchall())
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_NOTES}")
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {_notes()} (name VARCHAR, size BIGINT, modified BIGINT)")
+    done = set(connection.execute(f"FROM {_notes()}").fetchall())
     large = sum(file.size for file in files if file.state not in done) >= LARGE
     for number, file in enumerate(files, start=1):
         if file.state in done:
@@ -250,7 +272,7 @@ def _import(
             with _telling(connection, words, progress):
                 connection.execute("BEGIN")
                 _add(connection, file)
-                connection.execute(_NOTE, file.state)
+                connection.execute(f"INSERT INTO {_notes()} VALUES (?, ?, ?)", file.state)  # noqa: S608
                 connection.execute("COMMIT")
         except (duckdb.Error, pyarrow.ArrowException) as error:
             # The engine's text may quote a row.

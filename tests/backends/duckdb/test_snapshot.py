@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -322,6 +323,55 @@ def test_an_import_that_was_killed_goes_on(days: Path, state: Path, added: list[
     file = snapshot(days, state, print)
     assert added == ["visits/day=2/part.parquet"]
     assert rows(file, "FROM visits ORDER BY ALL") == [(day, n) for day in range(3) for n in range(2)]
+    assert [left.name for left in state.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"), [(module, "LAYOUT", 99), (duckdb, "__version__", "99.0")]
+)
+def test_another_version_imports_anew(
+    days: Path,
+    state: Path,
+    added: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    owner: object,
+    name: str,
+    value: object,
+):
+    snapshot(days, state, print)
+    write_day(days, 3)
+    monkeypatch.setattr(owner, name, value)
+    file = snapshot(days, state, print)
+    assert len(added) == 3 + 4
+    assert rows(file, "SELECT count(*) FROM visits") == [(8,)]
+
+
+def test_processes_import_in_turn(days: Path, state: Path, added: list[str], monkeypatch: pytest.MonkeyPatch):
+    snapshot(days, state, print)
+    write_day(days, 3)
+    told: list[str] = []
+    copy = shutil.copyfile
+    program = (
+        "import sys; from pathlib import Path; from dpproxy.backends.duckdb.snapshot import snapshot\n"
+        "print(snapshot(Path(sys.argv[1]), Path(sys.argv[2]), lambda line: print(line, flush=True)))"
+    )
+    begun: list[subprocess.Popen[str]] = []
+
+    def also(start: Path, end: Path) -> None:
+        copy(start, end)
+        other = subprocess.Popen(
+            [sys.executable, "-c", program, str(days), str(state)], stdout=subprocess.PIPE, text=True
+        )
+        begun.append(other)
+        assert other.stdout is not None
+        told.append(other.stdout.readline())
+
+    monkeypatch.setattr(shutil, "copyfile", also)
+    file = snapshot(days, state, print)
+    out, _ = begun[0].communicate(timeout=60)
+    assert told == ["waiting for another process that imports the data files\n"]
+    assert out == f"{file}\n"
+    assert added[3:] == ["visits/day=3/part.parquet"]
     assert [left.name for left in state.iterdir()] == [file.name]
 
 
