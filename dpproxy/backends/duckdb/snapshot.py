@@ -205,7 +205,7 @@ def _write(
 ) -> None:
     partial = target.with_suffix(f".{os.getpid()}.partial")
     try:
-        _begin(files, partial, target)
+        _begin(files, partial, settings)
         with duckdb.connect(partial, config=settings) as connection:
             _import(connection, files, progress)
             connection.execute("CHECKPOINT")
@@ -216,8 +216,11 @@ def _write(
             partial, f"{target.parent}: expected a writable state directory: {error.strerror}"
         ) from None
     except duckdb.Error as error:
-        raise _given_up(partial, f"{target}: could not be written: {type(error).__name__}") from None
+        full = "the disk of the state directory is full" if _is_full(error) else type(error).__name__
+        raise _given_up(partial, f"{target}: could not be written: {full}") from None
     except StartupError as error:
+        if _finished(partial, settings):  # the next import goes on with it
+            raise
         raise _given_up(partial, str(error)) from None
 
 
@@ -227,24 +230,35 @@ def _given_up(partial: Path, why: str) -> StartupError:
     return StartupError(why)
 
 
-def _begin(files: list[_File], partial: Path, target: Path) -> None:
-    """Have in ``partial`` what need not be imported again: of an import that was killed, or of fewer of these files."""
-    state = target.parent
-    _remove_half(state, target.stem)
-    for half in state.glob(f"{target.stem}.*.partial"):
-        if not in_use(half):
-            with suppress(FileNotFoundError):  # another process goes on with it
-                half.rename(partial)
-                _log(half).rename(_log(partial))
-            return
-    earlier = [old for old in state.glob("snapshot-*.duckdb") if old != target]
+def _begin(files: list[_File], partial: Path, settings: dict[str, Any]) -> None:
+    """Have in ``partial`` what need not be imported again: of an import that stopped, or of fewer of these files."""
+    state = partial.parent
+    wanted = {file.state for file in files}
+
+    def is_begun(file: Path) -> bool:
+        return set() < _finished(file, settings) <= wanted
+
+    halves = [half for half in state.glob("snapshot-*.partial") if not in_use(half)]
+    kept = next(filter(is_begun, halves), None)
+    _remove_half(state, kept)
+    if kept is not None:
+        kept.rename(partial)
+        with suppress(FileNotFoundError):
+            _log(kept).rename(_log(partial))
+        return
+    earlier = list(state.glob("snapshot-*.duckdb"))
     if not earlier or all(file.name == file.path.name for file in files):
         return
     shutil.copyfile(max(earlier, key=lambda old: old.stat().st_mtime_ns), partial)
-    with suppress(duckdb.Error), duckdb.connect(partial, config=SETTINGS) as connection:
-        if set(connection.execute(f"FROM {_notes()}").fetchall()) <= {file.state for file in files}:
-            return
-    partial.unlink()
+    if not is_begun(partial):
+        partial.unlink()
+
+
+def _finished(file: Path, settings: dict[str, Any]) -> set[tuple[Any, ...]]:
+    """The states of the files that a snapshot has, if this version imported them."""
+    with suppress(duckdb.Error), duckdb.connect(file, config=settings) as connection:
+        return set(connection.execute(f"FROM {_notes()}").fetchall())
+    return set()
 
 
 def _log(file: Path) -> Path:
@@ -272,9 +286,12 @@ def _import(
             with _telling(connection, words, progress):
                 connection.execute("BEGIN")
                 _add(connection, file)
+                _check_unchanged(file)
                 connection.execute(f"INSERT INTO {_notes()} VALUES (?, ?, ?)", file.state)  # noqa: S608
                 connection.execute("COMMIT")
-        except (duckdb.Error, pyarrow.ArrowException) as error:
+        except (duckdb.Error, pyarrow.ArrowException, OSError) as error:
+            if _is_full(error):
+                raise
             # The engine's text may quote a row.
             raise StartupError(_refusal(file, error)) from None
     for table in {file.table: None for file in files}:
@@ -313,6 +330,8 @@ def _require(connection: duckdb.DuckDBPyConnection, table: str, files: list[_Fil
                     f"ALTER TABLE {_quoted(table)} ALTER COLUMN {_quoted(name)} {word} NOT NULL"
                 )
             except duckdb.Error as error:
+                if _is_full(error):
+                    raise
                 raise StartupError(_refusal(files[-1], error)) from None
 
 
@@ -353,7 +372,12 @@ def _required(file: _File) -> list[str]:
     """Columns the file's schema says are never NULL; the import checks it, so that it is a fact of the schema."""
     if file.kind != ".parquet":
         return []
-    return [field.name for field in _schema(file) if not field.nullable]
+    try:
+        names = [field.name for field in _schema(file) if not field.nullable]
+    except (pyarrow.ArrowException, OSError) as error:
+        raise StartupError(_refusal(file, error)) from None
+    _check_unchanged(file)
+    return names
 
 
 def _relation(connection: duckdb.DuckDBPyConnection, file: _File) -> duckdb.DuckDBPyRelation:
@@ -371,11 +395,32 @@ def _relation(connection: duckdb.DuckDBPyConnection, file: _File) -> duckdb.Duck
     )
 
 
+def _check_unchanged(file: _File) -> None:
+    """Refuse a file that is no longer what was listed: rows of two states may have been read."""
+    try:
+        status = file.path.stat()
+    except OSError:
+        status = None
+    if status is None or (status.st_size, status.st_mtime_ns) != (file.size, file.modified):
+        raise StartupError(
+            f"{file.path}: was changed or removed while it was imported; "
+            "put finished files here by renaming them, and start or load again"
+        )
+
+
+def _is_full(error: Exception) -> bool:
+    return "No space left" in str(error)
+
+
 def _refusal(file: _File, error: Exception) -> str:
     if isinstance(error, duckdb.OutOfMemoryException):
         return f"{file.path}: could not be imported: out of memory"
-    if "No space left" in str(error):
-        return f"{file.path}: could not be imported: the disk of the state directory is full"
+    try:
+        _check_unchanged(file)
+    except StartupError as changed:
+        return str(changed)
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"{file.path}: expected a file that the proxy may read: {os.strerror(error.errno)}"
     if file.kind == ".parquet":
         return f"{file.path}: expected a readable Parquet file"
     return f"{file.path}: expected a readable CSV file: UTF-8, commas, names in line 1, lines of one length"
@@ -399,11 +444,11 @@ def _check_columns(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
         seen[name.lower()] = name
 
 
-def _remove_half(state: Path, kept: str) -> None:
+def _remove_half(state: Path, kept: Path | None) -> None:
     """Remove what imports that were killed have left, and what their engines wrote beside; not of one that goes on."""
     busy = tuple(half.name for half in state.glob("snapshot-*.partial") if in_use(half))
     for left in (*state.glob("snapshot-*.partial*"), *state.glob("snapshot-*.tmp")):
-        if left.name.startswith(busy) or (left.name.startswith(f"{kept}.") and left.is_file()):
+        if left.name.startswith(busy) or (kept is not None and left in (kept, _log(kept))):
             continue
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)

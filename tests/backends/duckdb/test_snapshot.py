@@ -40,10 +40,10 @@ def write_parquet(file: Path, select: str) -> None:
         connection.sql(select).write_parquet(str(file))
 
 
-def refused(source: Path, state: Path) -> str:
+def refused(source: Path, state: Path, *, goes_on: bool = False) -> str:
     with pytest.raises(StartupError) as caught:
         snapshot(source, state, print)
-    assert not list(state.glob("*")), "nothing half-written stays"
+    assert len(list(state.glob("*"))) == goes_on, "nothing stays without a finished file"
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -292,7 +292,9 @@ def test_a_directory_may_be_named_as_a_file(days: Path, state: Path):
 @pytest.mark.parametrize("columns", ["b, a", "a", "a, b AS c", "a, b::INTEGER AS b"])
 def test_files_of_one_table_have_the_same_columns(days: Path, state: Path, columns: str):
     file = write_day(days, 3, columns)
-    assert refused(days, state).startswith(f"{file}: expected the columns of the other files of visits")
+    assert refused(days, state, goes_on=True).startswith(
+        f"{file}: expected the columns of the other files of visits"
+    )
 
 
 def test_yesterday_alone_is_imported(days: Path, state: Path, added: list[str]):
@@ -373,6 +375,91 @@ def test_processes_import_in_turn(days: Path, state: Path, added: list[str], mon
     assert out == f"{file}\n"
     assert added[3:] == ["visits/day=3/part.parquet"]
     assert [left.name for left in state.iterdir()] == [file.name]
+
+
+def test_after_a_refusal_the_import_goes_on(days: Path, state: Path, added: list[str]):
+    bad = write_day(days, 3, "a")
+    for _ in range(2):
+        assert refused(days, state, goes_on=True).startswith(f"{bad}: expected the columns")
+    write_day(days, 3)
+    file = snapshot(days, state, print)
+    parts = [f"visits/day={day}/part.parquet" for day in (0, 1, 2, 3, 3, 3)]
+    assert added == parts
+    assert rows(file, "SELECT count(*) FROM visits") == [(8,)]
+    assert [left.name for left in state.iterdir()] == [file.name]
+
+
+CHANGED = "was changed or removed while it was imported; put finished files here by renaming them"
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_file_that_changes_meanwhile_is_refused(
+    days: Path, state: Path, monkeypatch: pytest.MonkeyPatch, *, after: bool, removed: bool
+):
+    add = module._add
+    changing = days / "visits" / "day=1" / "part.parquet"
+
+    def change(connection: duckdb.DuckDBPyConnection, file: module._File) -> None:
+        if after:
+            add(connection, file)
+        if file.path == changing and removed:
+            changing.unlink()
+        elif file.path == changing:
+            write_day(days, 1, "a + 10 AS a, b + 10 AS b")
+            os.utime(changing, ns=(1, 1))
+        if not after:
+            add(connection, file)
+
+    monkeypatch.setattr(module, "_add", change)
+    assert refused(days, state, goes_on=True).startswith(f"{changing}: {CHANGED}")
+    monkeypatch.setattr(module, "_add", add)
+    file = snapshot(days, state, print)
+    changed = [] if removed else [(11, 10), (11, 11)]
+    assert rows(file, "FROM visits ORDER BY ALL") == [(0, 0), (0, 1), (2, 0), (2, 1), *changed]
+
+
+def test_a_file_that_is_half_written_at_the_end_is_named(
+    days: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+):
+    require = module._require
+    part = days / "visits" / "day=1" / "part.parquet"
+
+    def changed(connection: duckdb.DuckDBPyConnection, table: str, files: list[module._File]) -> None:
+        part.write_bytes(b"PAR1")
+        require(connection, table, files)
+
+    monkeypatch.setattr(module, "_require", changed)
+    assert refused(days, state, goes_on=True).startswith(f"{part}: {CHANGED}")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(40) + b"PAR1"])
+def test_a_broken_parquet_file_is_named(days: Path, state: Path, content: bytes):
+    part = days / "visits" / "day=1" / "part.parquet"
+    part.write_bytes(content)
+    assert refused(days, state, goes_on=True) == f"{part}: expected a readable Parquet file"
+
+
+def test_a_file_that_may_not_be_read_is_named(days: Path, state: Path, monkeypatch: pytest.MonkeyPatch):
+    def closed(file: module._File) -> None:
+        raise PermissionError(13, f"[Errno 13] {file.path}")
+
+    monkeypatch.setattr(module, "_schema", closed)
+    assert refused(days, state) == (
+        f"{days}/visits/day=0/part.parquet: expected a file that the proxy may read: Permission denied"
+    )
+
+
+def test_a_full_disk_is_given_back(days: Path, state: Path, monkeypatch: pytest.MonkeyPatch):
+    add = module._add
+
+    def full(connection: duckdb.DuckDBPyConnection, file: module._File) -> None:
+        if "day=2" in file.name:
+            raise duckdb.IOException("No space left on device")
+        add(connection, file)
+
+    monkeypatch.setattr(module, "_add", full)
+    assert refused(days, state).endswith("could not be written: the disk of the state directory is full")
 
 
 def test_a_column_may_be_null_once_one_file_says_so(days: Path, state: Path):
