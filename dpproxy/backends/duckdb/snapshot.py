@@ -13,7 +13,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -274,6 +274,9 @@ def _import(
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_NOTES}")
     connection.execute(f"CREATE TABLE IF NOT EXISTS {_notes()} (name VARCHAR, size BIGINT, modified BIGINT)")
     done = set(connection.execute(f"FROM {_notes()}").fetchall())
+    tables = {name: [file for file in files if file.table == name] for name in {f.table: None for f in files}}
+    for table, those in tables.items():  # what is added may have NULLs where the files before had none
+        _require(connection, table, set(), those[-1])
     large = sum(file.size for file in files if file.state not in done) >= LARGE
     for number, file in enumerate(files, start=1):
         if file.state in done:
@@ -294,8 +297,8 @@ def _import(
                 raise
             # The engine's text may quote a row.
             raise StartupError(_refusal(file, error)) from None
-    for table in {file.table: None for file in files}:
-        _require(connection, table, [file for file in files if file.table == table])
+    for table, those in tables.items():
+        _require(connection, table, set.intersection(*(set(_required(file)) for file in those)), those[-1])
 
 
 def _add(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
@@ -316,9 +319,8 @@ def _add(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
     relation.insert_into(table)
 
 
-def _require(connection: duckdb.DuckDBPyConnection, table: str, files: list[_File]) -> None:
-    """Make those columns NOT NULL that all files of a table say have none; the engine checks it."""
-    required = set.intersection(*(set(_required(file)) for file in files))
+def _require(connection: duckdb.DuckDBPyConnection, table: str, required: Set[str], file: _File) -> None:
+    """Make those columns NOT NULL that all files of a table say have none; the engine checks it, to the last file."""
     for name, is_nullable in connection.execute(
         "SELECT column_name, is_nullable FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?",
         [table],
@@ -332,7 +334,7 @@ def _require(connection: duckdb.DuckDBPyConnection, table: str, files: list[_Fil
             except duckdb.Error as error:
                 if _is_full(error):
                     raise
-                raise StartupError(_refusal(files[-1], error)) from None
+                raise StartupError(_refusal(file, error)) from None
 
 
 def _quoted(name: str) -> str:

@@ -2,6 +2,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -422,14 +423,14 @@ def test_a_file_that_changes_meanwhile_is_refused(
 def test_a_file_that_is_half_written_at_the_end_is_named(
     days: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    require = module._require
+    required = module._required
     part = days / "visits" / "day=1" / "part.parquet"
 
-    def changed(connection: duckdb.DuckDBPyConnection, table: str, files: list[module._File]) -> None:
+    def changed(file: module._File) -> Iterator[str]:
         part.write_bytes(b"PAR1")
-        require(connection, table, files)
+        yield from required(file)
 
-    monkeypatch.setattr(module, "_require", changed)
+    monkeypatch.setattr(module, "_required", changed)
     assert refused(days, state, goes_on=True).startswith(f"{part}: {CHANGED}")
 
 
@@ -467,7 +468,7 @@ def test_a_column_may_be_null_once_one_file_says_so(days: Path, state: Path):
         schema = pyarrow.schema([pyarrow.field("a", pyarrow.int64(), nullable), ("b", pyarrow.int64())])
         file = days / "visits" / f"day={day}" / "part.parquet"
         file.parent.mkdir(exist_ok=True)
-        parquet.write_table(pyarrow.table({"a": [day], "b": [1]}, schema), file)
+        parquet.write_table(pyarrow.table({"a": [None if nullable else day], "b": [1]}, schema), file)
 
     asked = "SELECT column_name, is_nullable FROM duckdb_columns() WHERE table_name = 'visits' ORDER BY 1"
     for day in range(3):
