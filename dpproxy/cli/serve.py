@@ -62,7 +62,7 @@ def _serve_by_several(config: Config, text: str) -> None:
     """Listen, and start the processes that serve: under this configuration, whatever the file says later."""
     from dpproxy.server.processes import Processes  # noqa: PLC0415 - slow to import
 
-    own = Options(host=config.host, port=config.port)
+    own = Options(host=config.host, port=config.port, drain=config.drain)
     with page(config, own.page_key, tell) as show:
 
         def listening(told: str, port: int) -> None:

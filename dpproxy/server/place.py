@@ -6,21 +6,25 @@ A message is a small JSON object on a socket that keeps messages apart; one may 
 import asyncio
 import errno
 import json
+import logging
+import os
 import socket
 from collections import deque
 from collections.abc import Callable, MutableMapping
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from msgspec import Struct, field
 
 Message = dict[str, Any]
 VARIABLE: Final = "_DPPROXY_PLACE"
-"""The environment variable that tells a process its place."""
+"""The environment variable with the number of the open file that tells a process its place."""
 _LONGEST: Final = 1 << 17
 """Bytes of a message; a longer one is not sent. The system takes somewhat more."""
 _PAUSE: Final = 0.1
 """Seconds until what the system had no room for is sent again."""
 _ENDED: Final = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF)
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class Channel:
@@ -39,6 +43,10 @@ class Channel:
     def send(self, message: Message, client: socket.socket | None = None) -> None:
         """Send, and close this process's copy of the client; what the other process has no room for yet waits."""
         data = json.dumps(message).encode()
+        if len(data) > _LONGEST:
+            _LOG.warning(
+                "a message to another process is not sent: %r takes %d bytes", message.get("kind"), len(data)
+            )
         if self.ended.is_set() or len(data) > _LONGEST:
             _close(client)
             return
@@ -129,17 +137,22 @@ class Place(Struct):
         text = environment.pop(VARIABLE, None)
         if text is None:
             return cls()
-        told = json.loads(text)
+        with open(int(text), "rb") as file:
+            told = json.load(file)
         end = socket.socket(fileno=told["end"])
         return cls(told["number"], told["count"], end, told["page_key"], told["config"])
 
-    def text(self) -> str:
-        """What ``given`` reads."""
+    def written(self) -> BinaryIO:
+        """A file in memory that ``given`` reads: the configuration may be long, and may hold passwords."""
         end = -1 if self.end is None else self.end.fileno()
-        return json.dumps({
+        file = open(os.memfd_create("place"), "w+b")  # noqa: SIM115 - the caller closes it
+        told = {
             "number": self.number, "count": self.count, "end": end, "page_key": self.page_key,
             "config": self.config,
-        })  # fmt: skip
+        }  # fmt: skip
+        file.write(json.dumps(told).encode())
+        file.seek(0)
+        return file
 
     def session(self, before: int) -> int:
         """The number of the session after another one: each process has its own, and ``of`` finds it."""

@@ -28,6 +28,10 @@ PROBE: Final = 5.0
 """Seconds between two questions to each process."""
 HUNG: Final = 12
 """Questions left open in a row after which a process is killed; from two on it gets no client while others do."""
+START: Final = 1800.0
+"""Seconds after which a process that does not serve yet is killed: a long ledger takes minutes to verify."""
+ENDING: Final = 20.0
+"""Seconds that a process gets to end once its statements are interrupted; then it is killed."""
 _FULL: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -42,6 +46,11 @@ class _Part(Struct, eq=False):
     clients: int = 0
     unanswered: int = 0
     """Questions since it said something."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it serves, and leaves a question open."""
+        return self.serves and self.unanswered > 0 and not self.channel.ended.is_set()
 
 
 class Processes(Struct):
@@ -58,6 +67,7 @@ class Processes(Struct):
     """What each says once it serves; None where it has ended before."""
     _listeners: list[socket.socket] = field(default_factory=list)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _signals: int = 0
 
     def run(self, on_listening: Callable[[str, int], None]) -> None:
         """Serve until SIGTERM or SIGINT; ``on_listening`` is called with what the first process says, and the port.
@@ -89,11 +99,37 @@ class Processes(Struct):
             raise StartupError("the first process did not start; a line above says why")
 
     def _stop(self) -> None:
-        """Pass the signal on: at the first one running statements end, at the second they are interrupted."""
+        """Pass the signal on: at the first one running statements end, at the second they are interrupted.
+
+        What does not end in time is killed: at the second signal what has not answered since the first, at the third
+        everything.
+        """
+        self._signals += 1
         self._stopping.set()
-        for part in self._parts.values():
+        wait = (self.options.drain if self._signals == 1 else 0.0) + ENDING
+        asyncio.get_running_loop().call_later(wait, self._end)
+        for number, part in list(self._parts.items()):
+            if self._signals > 2 or (self._signals == 2 and part.is_silent):
+                self._kill(number, part, "does not end")
+                continue
             with suppress(ProcessLookupError):
                 part.process.send_signal(signal.SIGTERM)
+            if part.serves:
+                part.unanswered += 1
+                self._to(number, {"kind": "probe"})
+
+    def _end(self) -> None:
+        for number, part in list(self._parts.items()):
+            self._kill(number, part, "does not end")
+
+    def _kill(self, number: int, part: _Part, why: str) -> None:
+        self.tell(f"process {number + 1} of {self.count} {why} and is killed")
+        with suppress(ProcessLookupError):
+            part.process.kill()
+
+    def _late(self, number: int, part: _Part) -> None:
+        if not part.serves:
+            self._kill(number, part, f"has not started within {START:.0f} seconds")
 
     # --- processes
 
@@ -121,8 +157,11 @@ class Processes(Struct):
         """One process until it ends: whether it served, and how it ended. Raises ``OSError`` where none can start."""
         part = self._parts[number] = await self._start(number)
         if self._stopping.is_set():  # meanwhile
-            self._stop()
+            with suppress(ProcessLookupError):
+                part.process.send_signal(signal.SIGTERM)
+        late = asyncio.get_running_loop().call_later(START, self._late, number, part)
         status = await part.process.wait()
+        late.cancel()
         del self._parts[number]
         part.channel.close()
         self._pass(number, {"kind": "lost", "number": number})
@@ -133,12 +172,13 @@ class Processes(Struct):
         with theirs:
             place = Place(number, self.count, theirs, self.options.page_key, self.config)
             try:
-                process = await asyncio.create_subprocess_exec(
-                    *self.command,
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,  # an interrupt at the terminal is for this process, which passes it on
-                    env={**os.environ, VARIABLE: place.text()},
-                )
+                with place.written() as file:
+                    process = await asyncio.create_subprocess_exec(
+                        *self.command,
+                        pass_fds=(theirs.fileno(), file.fileno()),
+                        start_new_session=True,  # an interrupt at the terminal is for this process, which passes it on
+                        env={**os.environ, VARIABLE: str(file.fileno())},
+                    )
             except OSError:
                 ours.close()
                 raise
@@ -173,9 +213,7 @@ class Processes(Struct):
         while not self._stopping.is_set():
             for number, part in list(self._parts.items()):
                 if part.unanswered == HUNG:
-                    self.tell(f"process {number + 1} of {self.count} hangs and is killed")
-                    with suppress(ProcessLookupError):
-                        part.process.kill()
+                    self._kill(number, part, "hangs")
                 if part.serves:
                     part.unanswered += 1
                     self._to(number, {"kind": "probe"})

@@ -134,10 +134,13 @@ def test_a_wrong_password_at_one_slows_the_next_at_the_other(two: tuple[Service,
 
 def test_a_place_is_given_once():
     ours, theirs = pair()
+    long = "#" * (1 << 20)
     with ours:
-        told = {VARIABLE: Place(1, 2, theirs, "key", "[server]").text()}
+        file = Place(1, 2, theirs, "key", long).written()
+        told = {VARIABLE: str(os.dup(file.fileno()))}
+        file.close()
         place = Place.given(told)
-        assert (place.number, place.count, place.page_key, place.config) == (1, 2, "key", "[server]")
+        assert (place.number, place.count, place.page_key, place.config) == (1, 2, "key", long)
         assert place.end is not None
         assert place.end.fileno() == theirs.detach()
         assert Place.given(told) == Place()
@@ -179,7 +182,9 @@ def test_messages_and_clients_arrive_in_order_however_slow_the_reader():
     assert [(message["n"], came) for message, came in heard] == [(n, n == 1000) for n in range(1001)]
 
 
-def test_what_the_system_has_no_room_for_is_sent_later(monkeypatch: pytest.MonkeyPatch):
+def test_what_the_system_has_no_room_for_is_sent_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     errors = [errno.ETOOMANYREFS, errno.ENOBUFS]
     send = socket.send_fds
 
@@ -202,7 +207,7 @@ def test_what_the_system_has_no_room_for_is_sent_later(monkeypatch: pytest.Monke
                 done.set()
 
         reader = Channel(theirs, receive)
-        for message in ({"n": 1}, {"long": "x" * (1 << 18)}, {"n": 2}):
+        for message in ({"n": 1}, {"kind": "long", "text": "x" * (1 << 18)}, {"n": 2}):
             sender.send(message)
         await done.wait()
         assert not sender.ended.is_set()
@@ -211,6 +216,7 @@ def test_what_the_system_has_no_room_for_is_sent_later(monkeypatch: pytest.Monke
         return heard
 
     assert asyncio.run(run()) == [{"n": 1}, {"n": 2}]
+    assert caplog.messages == ["a message to another process is not sent: 'long' takes 262172 bytes"]
     assert not errors
 
 
@@ -280,8 +286,8 @@ import asyncio, os, time
 from dpproxy.server.place import Channel, Place
 async def run():
     Channel(Place.given(os.environ).end, print).send({"kind": "ready", "told": "served"})
+    time.sleep(3600)
 asyncio.run(run())
-time.sleep(3600)
 """
 
 
@@ -304,6 +310,80 @@ def test_a_process_that_hangs_is_killed_and_started_again(monkeypatch: pytest.Mo
         "process 1 of 1 hangs and is killed",
         "process 1 of 1 ended with status -9; it is started again",
     ]
+
+
+DEAF = f"""
+import signal
+for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+{READY}
+"""
+
+
+@pytest.mark.parametrize(("signals", "ending"), [(1, 0.2), (2, 3600.0)])
+def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch, signals: int, ending: float):
+    monkeypatch.setattr(processes, "ENDING", ending)
+    told = list[str]()
+
+    def listening(_words: str, _port: int) -> None:
+        loop = asyncio.get_running_loop()
+        for n in range(signals):
+            loop.call_later(0.1 * n, os.kill, os.getpid(), signal.SIGTERM)
+
+    Processes(Options(port=0, drain=0.1), 1, (sys.executable, "-c", DEAF), told.append, "").run(listening)
+    assert told == ["process 1 of 1 does not end and is killed"]
+
+
+def test_a_third_signal_kills_what_has_not_said_that_it_serves(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(processes, "ENDING", 3600.0)
+    told = list[str]()
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
+
+    async def run() -> None:
+        several = Processes(Options(port=0), 1, (sys.executable, "-c", deaf), told.append, "")
+        serving = asyncio.create_task(several._serve(lambda _words, _port: None))
+        await asyncio.sleep(1.0)
+        for _ in range(2):
+            several._stop()
+        await asyncio.sleep(0.1)
+        assert not told
+        several._stop()
+        await serving
+
+    asyncio.run(run())
+    assert told[0] == "process 1 of 1 does not end and is killed"
+
+
+def test_a_process_that_does_not_start_in_time_is_killed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(processes, "START", 0.2)
+    told = list[str]()
+    with pytest.raises(StartupError, match="the first process did not start"):
+        Processes(
+            Options(port=0), 1, (sys.executable, "-c", "import time; time.sleep(3600)"), told.append, ""
+        ).run(lambda _words, _port: None)
+    assert told == [
+        "process 1 of 1 has not started within 0 seconds and is killed",
+        "process 1 of 1 ended with status -9",
+    ]
+
+
+NOT_TOLD = """
+import os
+from dpproxy.server.place import Place
+held = open("/proc/self/environ").read()
+place = Place.given(os.environ)
+assert place.config not in held and "secret" not in held
+os._exit(7)
+"""
+
+
+def test_the_configuration_of_a_process_may_be_long_and_is_not_in_its_environment():
+    told = list[str]()
+    with pytest.raises(StartupError):
+        Processes(Options(port=0), 1, (sys.executable, "-c", NOT_TOLD), told.append, "secret" * 50_000).run(
+            lambda _words, _port: None
+        )
+    assert told == ["process 1 of 1 ended with status 7"]
 
 
 def test_each_process_has_its_share_of_memory_and_its_own_port(tmp_path: Path):
