@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -72,6 +72,9 @@ class Ledger:
         self._looking = threading.Lock()
         self._seen = 0.0, found.head
         """The head that was read last, and until when it need not be read again."""
+        self._begun = 0
+        """Reads of the head of a server so far, and what the last one of them found."""
+        self._found: Head | LedgerUnavailable = found.head
         self._readers = deque[book.StoreConnection]()
         self._reading = threading.BoundedSemaphore(READERS)
 
@@ -198,8 +201,8 @@ class Ledger:
     def moment(self, *, only_at_hand: bool = False) -> tuple[bytes, int] | None:
         """A value that changes with each entry and each day: while it is equal, no balance has changed.
 
-        Of a server it may be ``FRESH`` seconds old, but not older than an entry of this process. With ``only_at_hand``
-        None where the server would have to be asked.
+        Of a server it may be ``FRESH`` seconds old, but not older than an entry of this process of before the call.
+        With ``only_at_hand`` None where the server would have to be asked.
         """
         head = self._recent()
         if head is None and only_at_hand and not self.store.is_near:
@@ -213,14 +216,33 @@ class Ledger:
         return head if is_known and head.sequence >= self._database.head.sequence else None
 
     def _look(self) -> Head:
-        """The head as it is; of those who ask a server at the same time one does."""
-        with nullcontext() if self.store.is_near else self._looking:
+        """The head as it is; who waited for a server takes what a read found that began since, a failure too."""
+        if self.store.is_near:
+            return self._read_head()
+        before = self._begun
+        with self._looking:
             head = self._recent()
-            if head is None:
+            if head is not None:
+                return head
+            if self._begun == before or self._altered is not None:
+                self._begun += 1
                 at = time.monotonic()
-                head = self.read(lambda connection: book.read_head(connection, self.seals))
-                self._seen = 0.0 if self.store.is_near else at + FRESH, head
-            return head
+                try:
+                    self._found = self._read_head()
+                except LedgerUnavailable as error:
+                    self._found = error
+                    raise
+                except BaseException:
+                    self._begun -= 1  # tells the others nothing
+                    raise
+                self._seen = at + FRESH, self._found
+            found = self._found
+        if isinstance(found, LedgerUnavailable):
+            raise LedgerUnavailable(found.message, detail=found.detail) from found
+        return found
+
+    def _read_head(self) -> Head:
+        return self.read(lambda connection: book.read_head(connection, self.seals))
 
     def remaining(self, *debits: Debit) -> int | None:
         """The loss that all accounts allow one more release, in nano-epsilon; None if no account has a limit."""

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from dpproxy.accounting.files import DATABASE
-from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.ledger import FRESH, Ledger
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.policy.interval import CalendarInterval, Step
@@ -153,7 +154,7 @@ def test_closing_twice_is_harmless_and_nothing_is_reserved_after(home: Home, mak
 LOAD = """
 import os, sys, threading
 from fractions import Fraction
-from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.ledger import FRESH, Ledger
 from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.values.errors import BudgetExceeded
@@ -267,3 +268,42 @@ def test_a_standing_that_is_known_is_that_of_the_last_entry_of_any_process(
         assert [ledger.spent(account) for _ in range(3)] == [5, 5, 5]
         ledger.reserve(make("ann", 7, question="another"))
         assert [each.spent(account) for each in (ledger, other)] == [12, 12]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_of_many_who_ask_a_slow_server_two_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+):
+    """Those who came while the first one read wait for one more read, which began after they asked."""
+    monkeypatch.setattr(SQLite, "is_near", False)
+    with Home(tmp_path / "state").open() as ledger:
+        read, reads = ledger.read, list[None]()
+        begun, asked = threading.Event(), threading.Event()
+
+        def slow(query: Callable[..., object]) -> object:
+            reads.append(None)
+            begun.set()
+            assert asked.wait(10)
+            time.sleep(2 * FRESH)
+            if fails:
+                raise LedgerUnavailable("away", detail="A detail.")
+            return read(query)
+
+        def ask() -> str:
+            try:
+                ledger.moment()
+            except LedgerUnavailable as error:
+                return f"{error} {error.detail}"
+            return "known"
+
+        monkeypatch.setattr(ledger, "read", slow)
+        with ThreadPoolExecutor(16) as pool:
+            told = [pool.submit(ask)]
+            assert begun.wait(10)
+            told += [pool.submit(ask) for _ in range(15)]
+            time.sleep(0.2)
+            asked.set()
+            assert {one.result() for one in told} == {"away A detail." if fails else "known"}
+        assert len(reads) == 2
+        ask()
+        assert len(reads) == 3
