@@ -110,6 +110,12 @@ class LedgerDatabase:
             self.close()
             # A server may have committed before the connection was lost.
             raise Unwritten(again=not ending or self._store.is_undone(error)) from error
+        except Overtaken:  # it was rolled back
+            raise
+        except BaseException:  # the next transaction must not take it along
+            self.known.forget()
+            self.close()
+            raise
         self._alone = alone
         self.head = batch.head
         batch.totals.publish(self.known, batch.head)

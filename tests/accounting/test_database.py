@@ -106,6 +106,20 @@ def test_nothing_is_written_when_the_database_fails(database: LedgerDatabase, pl
     assert place.verified().sequence == 1
 
 
+def test_an_unexpected_fault_leaves_no_transaction_open(database: LedgerDatabase, place: Place, make: Make):
+    def fail(batch: Batch) -> None:
+        batch.charge(make())
+        batch.write()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        database.commit(fail)
+    with closing(place.open()) as other:
+        assert other.commit(lambda batch: batch.charge(make())).sequence == 1
+    assert database.commit(lambda batch: batch.charge(make())).sequence == 2
+    assert place.verified().sequence == 2
+
+
 def test_two_processes_append_to_one_chain(database: LedgerDatabase, place: Place, make: Make):
     with closing(place.open()) as other:
         for number in range(1, 9):
