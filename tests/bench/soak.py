@@ -294,15 +294,16 @@ def soak(
 ) -> Report:
     """Let the traffic run over a proxy of its own."""
     report = Report()
-    file = write_home(folder, DDL, POLICY, users=USERS, padding="1ms", processes=processes)
+    # A place is held until the cancelled work of a client that has gone is over.
+    places = f"max_connections = {2 * connections}"
+    file = write_home(folder, DDL, POLICY, users=USERS, padding="1ms", processes=processes, more=places)
     running = Running(spawn(file))
     try:
         begun = time.monotonic()
         until = begun + minutes * 60
         due = [(begun + share * minutes * 60, number) for share, number in stops]
         with ThreadPoolExecutor(connections) as pool:
-            for number in range(connections):
-                pool.submit(client, running, number, until, report)
+            clients = [pool.submit(client, running, number, until, report) for number in range(connections)]
             every = min(EVERY, minutes * 60 / 10)
             while time.monotonic() < until:
                 time.sleep(every)
@@ -318,6 +319,9 @@ def soak(
                     f"{now.at:6.0f} s  {sizes} MiB  {now.files:4} files  {now.threads:4} threads  "
                     f"{report.told.total():8} statements  {len(report.faults)} faults"
                 )
+        for one in clients:
+            if (error := one.exception()) is not None:
+                report.fault(f"a client ended: {error!r}")
     finally:
         end(running.proxy, patience=PATIENCE)
     return report

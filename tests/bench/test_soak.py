@@ -50,3 +50,13 @@ def test_what_has_ended_holds_nothing():
         assert reading(ended.pid, 0.0).memory == 0
     finally:
         ended.wait()
+
+
+def test_a_client_that_breaks_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def broken(*_given: object) -> None:
+        raise KeyError("no such step")
+
+    monkeypatch.setattr("tests.bench.soak.client", broken)
+    report = soak(tmp_path, 1 / 60, 2, ())
+    assert report.faults == ["a client ended: KeyError('no such step')"] * 2
+    assert "max_connections = 4" in (tmp_path / "dpproxy.toml").read_text()
