@@ -61,6 +61,8 @@ def write(store: Store, seals: Seals, target: Path, last: int) -> Head:
         with closing(store.connect(writing=True)) as connection:
             while _leave(store, connection, seals, head):
                 store.checkpoint(connection)
+            for check in store.checks:
+                connection.execute(check)
     except Mismatch as error:
         raise StartupError(f"ledger {store.name} does not verify ({error})") from error
     return head

@@ -119,6 +119,8 @@ class SQLite:
         triggers = {name: sql for name, sql in schema.GUARDS.items() if sql.startswith("CREATE TRIGGER")}
         return [f"DROP TRIGGER {name}" for name in triggers], list(triggers.values())
 
+    checks = ()
+
     def copy(self, connection: book.StoreConnection, target: sqlite3.Connection) -> None:
         """Copy its pages."""
         if not isinstance(connection, sqlite3.Connection):

@@ -88,6 +88,10 @@ class Store(Protocol):
     def guards(self) -> tuple[Sequence[str], Sequence[str]]:
         """Statements that let entries be deleted until the transaction's end, and those that put the guards back."""
 
+    @property
+    def checks(self) -> Sequence[str]:
+        """Statements, each a transaction, that check what was there before ``guards`` were put back."""
+
     def copy(self, connection: StoreConnection, target: sqlite3.Connection) -> None:
         """Copy the ledger as it is at one moment into an empty SQLite database."""
 

@@ -174,7 +174,9 @@ def test_a_server_that_goes_away_answers_nothing_and_heals(tmp_path: Path, make:
             assert ledger.verify() == 2
 
 
-def test_the_guards_are_put_back_as_they_were(store: PostgresStore, admin: psycopg.Connection):
+def test_the_guards_are_put_back_as_they_were(
+    home: Home, store: PostgresStore, admin: psycopg.Connection, make: Callable[..., Charge]
+):
     asked = (
         b"SELECT conname::text, pg_get_constraintdef(oid) FROM pg_constraint UNION ALL "
         b"SELECT tgname::text, tgenabled::text FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2"
@@ -185,4 +187,17 @@ def test_the_guards_are_put_back_as_they_were(store: PostgresStore, admin: psyco
         for statement in (each for side in store.guards for each in side):
             connection.execute(statement)
         connection.commit()
+        assert admin.execute(asked).fetchall() != before
+        # Where it ends here, the ledger works, and new rows are guarded.
+        with pytest.raises(psycopg.errors.ForeignKeyViolation):
+            admin.execute("INSERT INTO release VALUES (99, '', 0, '', '')")
+        with home.open() as ledger:
+            ledger.reserve(make())
+            assert ledger.verify() == 2
+        # A charge that is being written does not wait for the checks, nor they for it.
+        with closing(store.connect(writing=True)) as other:
+            store.begin(other)
+            other.execute("LOCK TABLE entry, debit, release IN ROW EXCLUSIVE MODE")
+            for statement in store.checks:
+                connection.execute(statement)
     assert admin.execute(asked).fetchall() == before
