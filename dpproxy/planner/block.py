@@ -33,6 +33,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import asked_again
 from dpproxy.planner.release.allocation import Allocation, TooLittle, allocate
 from dpproxy.planner.release.exact import exact_sql, measured
+from dpproxy.planner.release.intervals import calls_in
 from dpproxy.planner.release.label import label, unit_words
 from dpproxy.planner.release.mechanisms import noise_delta
 from dpproxy.planner.release.order_statistics import OrderStatisticDraws, bounded
@@ -113,6 +114,7 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
             lambda told: len(sets) == 1 and all(n in told for n in sets[0]),
         ),
         declared=not (called or refined or any(p.discovered for p in planning.parts)),
+        chosen=chosen or any(_is_chosen(select, branch) for branch in branches),
     )
 
 
@@ -141,6 +143,21 @@ class _Branch(Struct, frozen=True):
     answer: AnswerQuery
     tie: nodes.Expr
     scope: ReleasedScope
+
+
+def _is_chosen(select: exp.Select, branch: _Branch) -> bool:
+    """Whether released values may decide which groups are shown."""
+    listed, calls, having = items(select), branch.scope.calls, branch.answer.having
+    is_distinct = bool(select.args.get("distinct")) and any(calls_in(i.node, calls) for i in listed)
+    by_subquery = any(o.value.has(nodes.Release) for o in branch.answer.order)
+    is_cut = select.args.get("limit") is not None or select.args.get("offset") is not None
+    return (
+        branch.scope.selected
+        or is_selected(select, listed, calls)
+        or is_distinct
+        or (having is not None and having.has(nodes.Release))
+        or (is_cut and by_subquery)
+    )
 
 
 class _Block(Struct, frozen=True):

@@ -21,6 +21,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.planner.answer import UNBOUNDED, UNPROVED, add_bounds, of_single, rounded_ends
+from dpproxy.planner.open.aggregates import is_aggregate
 from dpproxy.planner.open.from_items import OpenRows
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning
@@ -72,7 +73,8 @@ class Accuracies(Struct, frozen=True):
             return of_single(value, self.planning), None  # a subquery's value
         found = noisy(node, self.rows)
         if not found:
-            return None, None
+            is_hidden = (self.chosen and _is_of_rows(node)) or self._reads_in_subquery(node)
+            return (UNPROVED if is_hidden else None), None
         if (self.chosen or any(a.chosen for a in found)) and not self._is_of_one_row(node):
             return UNPROVED, None  # without noise the least of other rows might be meant
         if _is_extreme(node) and found[0].words:
@@ -84,7 +86,13 @@ class Accuracies(Struct, frozen=True):
 
     def _is_of_one_row(self, node: exp.Expr) -> bool:
         """Whether it is computed of values of its row, and NULL where one of them is: rows that are left out may be."""
-        return all(type(n) in _OF_ONE_ROW for n in own_nodes(node) if noisy(n, self.rows))
+        is_of_row = all(type(n) in _OF_ONE_ROW for n in own_nodes(node) if noisy(n, self.rows))
+        return is_of_row and not _is_of_rows(node)
+
+    def _reads_in_subquery(self, node: exp.Expr) -> bool:
+        """Whether a subquery in it may read released values of its row."""
+        names = {c.name for s in self.rows.sources for c in s.columns if c.accuracy is not None}
+        return any(c.name in names for query in node.find_all(exp.Query) for c in query.find_all(exp.Column))
 
     def _distance(self, node: exp.Expr) -> Distance | None:
         if self.rows.around is not None and not _is_extreme(node):
@@ -204,6 +212,11 @@ class _OfRows(Distances):
     def _start(self, node: exp.Expr) -> Distance | None:
         found = self._distances[node]
         return self._halves[node] if self._alike and not isinstance(found, float) else found
+
+
+def _is_of_rows(node: exp.Expr) -> bool:
+    """Whether it is computed of several rows, as their number is."""
+    return any(is_aggregate(n) or type(n) is exp.Window for n in own_nodes(node))
 
 
 def _is_extreme(node: exp.Expr) -> bool:

@@ -13,6 +13,7 @@ from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
+from dpproxy.planner.answer import UNPROVED
 from dpproxy.planner.open.limits import check_join
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.sizes import Pin, SizedSource, size_of_inner, size_of_outer
@@ -170,6 +171,7 @@ def _source(entry: FromEntry, planning: Planning, before: OpenRows | None = None
         None if is_lateral else relation.unique,
         released=relation.released,
         further=None if is_lateral else relation.further,
+        chosen=relation.chosen,
     )
 
 
@@ -240,8 +242,34 @@ def _joined(
     rows = _settled(rows, planning, entry)
     size = size_of_outer(rows.sources, rows.rows, source, pins, side, planning)
     check_join(size, [s.rows for s in both.sources], position(entry.node))
+    both = _marked(both, source, side, is_noisy=_reads_noise(on, names, added, both))
     columns = tuple(c for s in both.sources for c in s.columns)
     return replace(both, rows=size, run=(SizedSource("", source.item, columns, size, None),), pins=())
+
+
+def _reads_noise(on: exp.Expr | None, names: Sequence[str], added: nodes.Join, both: OpenRows) -> bool:
+    """Whether released values may decide which rows meet: those of a subquery, too."""
+    noisy = {c.name for s in both.sources for c in s.columns if c.accuracy is not None}
+    written = {n.name for n in on.find_all(exp.Column)} if on is not None else set()
+    return bool(noisy & {*written, *names}) or (added.on is not None and added.on.has(nodes.Release))
+
+
+def _marked(both: OpenRows, source: SizedSource, side: str, *, is_noisy: bool) -> OpenRows:
+    """Of sides that noise leaves out the columns say so: these are NULL there, which an expression may ask for."""
+    first = both.sources[:-1]
+    joined_by_noise = len(first) > 1 and any(c.accuracy is not None for s in first for c in s.columns)
+    before = joined_by_noise or any(s.chosen for s in first)
+    sides = [
+        (first, side in ("RIGHT", "FULL") and (is_noisy or before)),
+        ((source,), side in ("LEFT", "FULL") and (is_noisy or source.chosen)),
+    ]
+    left_out = [c for sources, is_out in sides if is_out for s in sources for c in s.columns]
+    marked = {id(c): replace(c, accuracy=UNPROVED) for c in left_out if c.accuracy is None}
+    sources = tuple(
+        replace(s, columns=tuple(marked.get(id(c), c) for c in s.columns), chosen=s.chosen or is_noisy)
+        for s in both.sources
+    )
+    return replace(both, sources=sources, visible=tuple(marked.get(id(c), c) for c in both.visible))
 
 
 def _using(name: str, rows: OpenRows, entry: FromEntry) -> OpenColumn:
@@ -259,8 +287,12 @@ def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: FromEntry, scope: Sc
     if side != "FULL":
         return b if side == "RIGHT" else a
     forms, shape = unify(entry.node, [a.typed, b.typed], scope)
+    is_noisy = a.accuracy is not None or b.accuracy is not None
     return OpenColumn(
-        a.name, replace(shape, sql=duck.call("coalesce", *forms)), copies=max(a.copies, b.copies)
+        a.name,
+        replace(shape, sql=duck.call("coalesce", *forms)),
+        accuracy=UNPROVED if is_noisy else None,
+        copies=max(a.copies, b.copies),
     )
 
 

@@ -74,6 +74,8 @@ class Open(Struct, frozen=True):
     """Other ones, from which nothing but the size of joins follows (``numbered.py``)."""
     declared: bool = False
     """Its rows follow from the policy alone, though they were asked of protected rows: keys without a figure."""
+    chosen: bool = False
+    """Noise may decide which rows it has: what is computed of several is then over others than without noise."""
 
     @property
     def shown(self) -> nodes.Query:

@@ -135,14 +135,14 @@ def open_select(
     if unique is None and query.distinct:
         unique = of_distinct(len(values))
     further = _further([item.node.unnest() for item in listed], rows, grouped)
-    behind = [clause for clause in (query.where, query.having) if clause is not None]
+    is_chosen = _is_chosen(select, listed, rows, grouped, planning) or _selects(query)
     accuracies = Accuracies(
         rows,
         scope,
         planning,
         session.confidence(planning.context.settings),
         len(listed),
-        _is_chosen(select, listed, rows) or any(clause.has(nodes.Release) for clause in behind),
+        is_chosen,
         grouped is not None and grouped.clause is not None,
     )
     found_columns = [
@@ -152,7 +152,8 @@ def open_select(
     query, columns = with_distances(query, values, found_columns, bounded=is_bounded)
     planning.selected |= any(c.has_distance for c in columns)
     return Open(
-        query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found)
+        query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found),
+        is_chosen,
     )  # fmt: skip
 
 
@@ -206,23 +207,51 @@ def _further(written: Sequence[exp.Expr], rows: OpenRows, grouped: Grouping | No
     return _of_one(rows, written, only.further) if found is None and only is not None else found
 
 
-def _is_chosen(select: exp.Select, listed: Sequence[SelectItem], rows: OpenRows) -> bool:
-    """Whether released values may decide which rows there are, or which are in one group.
+def _selects(query: nodes.Select) -> bool:
+    """Whether a subquery over released values may decide which rows there are, or which are in one group."""
+    is_cut = query.limit is not None or query.offset is not None or bool(query.distinct_on)
+    clauses = [
+        query.where,
+        query.having,
+        *(join.on for join in query.joins),
+        *query.distinct_on,
+        *query.group,
+    ]
+    clauses += [entry.value for entry in query.order] if is_cut else []
+    clauses += query.items if query.distinct else ()
+    return any(clause is not None and clause.has(nodes.Release) for clause in clauses)
 
-    Those of a query around it may be released.
+
+def _is_chosen(
+    select: exp.Select,
+    listed: Sequence[SelectItem],
+    rows: OpenRows,
+    grouped: Grouping | None,
+    planning: Planning,
+) -> bool:
+    """Whether noise may decide which rows there are, or which are in one group.
+
+    Values of a query around it may be released, and the order of a relation, which LIMIT cuts, may follow from them.
     """
+    if any(source.chosen for source in rows.sources):
+        return True
     noisy = {c.name for source in rows.sources for c in source.columns if c.accuracy is not None}
-    is_cut = select.args.get("limit") is not None or select.args.get("offset") is not None
+    distinct = select.args.get("distinct")
+    is_cut = any(select.args.get(a) is not None for a in ("limit", "offset")) or bool(
+        distinct is not None and distinct.args.get("on")
+    )
     names = ("where", "group", "having", "joins", *(("order",) if is_cut else ()))
     parts = [part for name in names for part in _parts(select.args.get(name))]
-    parts += [item.node for item in listed] if select.args.get("distinct") or is_cut else []
+    parts += [item.node for item in listed] if distinct else []
+    parts += list(grouped.keys) if grouped is not None else []
     is_natural = any(type(part) is exp.Join and part.args.get("method") for part in parts)
-    sees_around = any(
+    is_inside = rows.around is not None and bool(planning.parts)
+    sees_around = is_inside and any(
         type(n) is exp.Column and rows.find(n) is None for part in parts for n in own_nodes(part)
     )
     return (
         sees_around
-        or (is_natural and bool(noisy))
+        or ((is_natural or is_cut) and bool(noisy))
         or any(n.name in noisy for part in parts for n in part.find_all(exp.Column, exp.Identifier))
     )
 

@@ -30,6 +30,8 @@ class SizedSource(Struct, frozen=True):
     """The public table it is, if it is one."""
     released: bool = False
     further: frozenset[int] | None = None
+    chosen: bool = False
+    """Noise may decide which rows it has."""
 
 
 def size_of_inner(sources: Sequence[SizedSource], pins: Sequence[Pin], planning: Planning) -> int:

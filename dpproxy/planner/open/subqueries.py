@@ -87,7 +87,7 @@ class Subqueries(Struct, frozen=True):
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
         typed, query = relation.columns[0].typed, relation.shown
-        self.planning.singles[query] = relation.columns[0].accuracy
+        self.planning.singles[query] = None if relation.chosen else relation.columns[0].accuracy
         return replace(typed, sql=nodes.Scalar(query), nullable=True, is_constant=False, presence=None)
 
     def _of_group(self, node: exp.Subquery, scope: Callable[[], Scope]) -> Typed | None:

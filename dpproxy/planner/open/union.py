@@ -79,8 +79,17 @@ def open_union(
     released = left.released or right.released
     empty = left.empty and (right.empty or not is_union)
     declared = released and all(side.declared or not side.released for side in (left, right))
+    is_noisy = any(c.accuracy is not None for c in columns)
     found = Open(
-        combined, tuple(columns), released, rows, empty, unique=unique, further=further, declared=declared
+        combined,
+        tuple(columns),
+        released,
+        rows,
+        empty,
+        unique=unique,
+        further=further,
+        declared=declared,
+        chosen=left.chosen or right.chosen or (is_noisy and (distinct or not is_union)),
     )
     planning.selected |= top and any(c.has_distance for c in columns)
     return arranged(query, found, planning, top=top)
@@ -151,6 +160,7 @@ def arranged(node: exp.Expr, found: Open, planning: Planning, *, top: bool = Fal
         query, values, list(zip(found.columns, reaches, strict=True)), bounded=bounded
     )
     limit = node.args.get("limit")
+    is_cut = limit is not None or node.args.get("offset") is not None
     rows = found.rows if limit is None else min(found.rows, row_number(limit, scope))
     return replace(
         found,
@@ -159,6 +169,7 @@ def arranged(node: exp.Expr, found: Open, planning: Planning, *, top: bool = Fal
         rows=rows,
         empty=found.empty or has_no_rows(node),
         single=found.single or has_one_row(node),
+        chosen=found.chosen or (is_cut and any(c.accuracy is not None for c in found.columns)),
     )
 
 

@@ -225,3 +225,60 @@ def test_of_rows_of_several_releases_no_total_is_proved(world: World):
         f"{INNER} ORDER BY n LIMIT 3",
     ):
         assert accuracy(world, "sum(n)", inner=inner).words == "no interval is proved for it"
+
+
+CHOSEN = (
+    f"WITH q AS ({INNER}), r AS (SELECT g AS w, count(age) AS k FROM people GROUP BY g),"
+    " t AS (SELECT w FROM r WHERE k > 50) "
+)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT q.n * z.c FROM q, (SELECT count(*) AS c FROM t) AS z",
+        "SELECT q.n + 1000 * z.c FROM q, (SELECT count(*) AS c FROM t) AS z",
+        "SELECT q.n + count(*) OVER () FROM q WHERE q.n > 2",
+        "SELECT count(*) FROM t",
+        "SELECT count(*) FROM q GROUP BY n / 10",
+        "SELECT count(*) FROM (SELECT w FROM t UNION ALL SELECT 99) AS u",
+        "SELECT count(*) FROM (SELECT g FROM q EXCEPT SELECT w FROM t) AS u",
+        "SELECT count(*) FROM (SELECT DISTINCT n FROM q) AS u",
+        "SELECT max(g) FROM (SELECT DISTINCT ON (g % 3) g FROM q ORDER BY g % 3, n) AS u",
+        f"SELECT count(*) FROM ({INNER} HAVING count(*) > 3) AS h",
+        "SELECT CASE WHEN t.w IS NULL THEN 100 ELSE q.n END FROM q LEFT JOIN t ON t.w = q.g",
+        "SELECT CASE WHEN t.w IS NULL THEN 100 END FROM q LEFT JOIN t ON t.w = q.g",
+        "SELECT CASE WHEN t.w IS NULL THEN 100 END FROM t RIGHT JOIN q ON t.w = q.g",
+        "SELECT CASE WHEN r.w IS NULL THEN 100 END FROM q LEFT JOIN r ON r.w = q.g AND r.k > 50",
+        "SELECT x.h FROM q FULL JOIN (SELECT k AS n, w AS h FROM r) AS x USING (n)",
+        "SELECT min(n) FROM q JOIN t ON t.w = q.g",
+        "SELECT min(n) FROM t JOIN q ON t.w = q.g",
+        "SELECT avg(n) FROM q, LATERAL (SELECT w FROM r WHERE r.k > 50 AND r.w = q.g) AS z",
+        "SELECT max(n) FROM q JOIN (SELECT w FROM r ORDER BY k LIMIT 1) AS z ON z.w = q.g",
+        "SELECT sum(n) FROM q JOIN (SELECT w FROM r ORDER BY k LIMIT 1) AS z ON z.w = q.g",
+        "SELECT (SELECT n FROM q JOIN r ON w = g ORDER BY k LIMIT 1)",
+        "SELECT (SELECT n FROM q ORDER BY s LIMIT 1)",
+        "SELECT (SELECT q.n + 1)::int FROM q",
+    ],
+)
+def test_of_what_several_rows_that_noise_chose_make_nothing_is_proved(world: World, sql: str):
+    [output] = plan_of(world, CHOSEN + sql, {"dp.epsilon": "0.5"}).outputs
+    assert output.accuracy is not None
+    assert output.accuracy.words == "no interval is proved for it"
+
+
+@pytest.mark.parametrize(
+    ("sql", "known"),
+    [
+        ("SELECT q.g, q.n FROM q JOIN t ON t.w = q.g", [False, True]),
+        ("SELECT t.w, -q.n FROM t LEFT JOIN q ON t.w = q.g", [False, True]),
+        ("SELECT w, q.n FROM q JOIN r ON w = q.g ORDER BY k LIMIT 1", [False, True]),
+        ("SELECT max(q.n) FROM q JOIN r ON w = g", [True]),
+        ("SELECT (SELECT n FROM q WHERE g = 3)", [True]),
+        ("SELECT g, count(*) OVER () FROM q", [False, False]),
+    ],
+)
+def test_columns_of_one_row_stay_within_theirs_and_keys_stay_exact(world: World, sql: str, known: list[bool]):
+    outputs = plan_of(world, CHOSEN + sql, {"dp.epsilon": "0.5"}).outputs
+    assert [o.accuracy is not None for o in outputs] == known
+    assert all(o.accuracy is None or o.accuracy.half for o in outputs)
