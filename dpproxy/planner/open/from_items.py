@@ -17,7 +17,7 @@ from dpproxy.planner.answer import UNPROVED
 from dpproxy.planner.open.limits import check_join
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.sizes import Pin, SizedSource, size_of_inner, size_of_outer
-from dpproxy.planner.open.subqueries import Around, Subqueries
+from dpproxy.planner.open.subqueries import AggregateAround, Around, Subqueries
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.owners import all_of
@@ -25,7 +25,7 @@ from dpproxy.planner.rows.relation import Scan, own_nodes
 from dpproxy.planner.rows.scans import public_value
 from dpproxy.planner.rows.sources import FromEntry, Lateral
 from dpproxy.policy.model import TablePolicy
-from dpproxy.values.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
+from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedColumn, UndefinedTable, Unsupported
 
 
 class OpenRows(Struct, frozen=True):
@@ -180,7 +180,14 @@ def _lateral(entry: FromEntry, lateral: Lateral, planning: Planning, before: Ope
     if before is None:
         raise AssertionError("the first entry of FROM sees no other")
     around = Subqueries(planning, lateral.env, before.column)
-    return around.planned(entry.node.this, entry.node)
+    try:
+        return around.planned(entry.node.this, entry.node)
+    except AggregateAround:
+        raise GroupingError(
+            "aggregate functions are not allowed in FROM clause of their own query level",
+            hint="Aggregate in a subquery before it, and read that.",
+            position=position(entry.node),
+        ) from None
 
 
 def _qualified(typed: Typed, name: str) -> Typed:

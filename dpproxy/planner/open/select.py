@@ -26,7 +26,7 @@ from dpproxy.planner.open.place import reads_release
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.row_numbers import numbered
 from dpproxy.planner.open.sizes import size_of_groups
-from dpproxy.planner.open.subqueries import Subqueries
+from dpproxy.planner.open.subqueries import AggregateAround, Subqueries
 from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
@@ -70,6 +70,13 @@ class _Place(Struct, frozen=True):
         if self.grouping is None:
             where = f"in {self.clause}" if self.clause else "inside each other"
             raise GroupingError(f"aggregate function calls are not allowed {where}", position=position(node))
+        columns = list(node.find_all(exp.Column))
+        if self.rows.around is not None and columns and all(self.rows.find(c) is None for c in columns):
+            raise AggregateAround(
+                "an aggregate of columns of the query around is not answered in a subquery",
+                hint="Write the aggregate in the query around, or aggregate in a subquery in FROM.",
+                position=position(node),
+            )
         return aggregate(node, replace(self, grouping=None, clause="").scope())
 
     def _column(self, node: exp.Column) -> Typed:

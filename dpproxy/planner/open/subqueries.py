@@ -35,6 +35,10 @@ _GROUPED = "Group it by what it compares, and join that with LEFT JOIN."
 _AGGREGATE = "Release it first: with GROUP BY and HAVING inside IN, or as a count that is compared."
 
 
+class AggregateAround(Unsupported):
+    """An aggregate of columns of the query around alone: it would be one of that query."""
+
+
 class Subqueries(Struct, frozen=True):
     """Compiles subqueries; each sees the columns around it."""
 

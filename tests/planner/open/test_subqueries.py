@@ -84,3 +84,33 @@ def test_the_error_of_a_released_value_in_a_subquery_is_not_none(world: World, s
     accuracy = plan.outputs[-1].accuracy
     assert accuracy is not None
     assert (accuracy.half is not None) is is_known
+
+
+_RELEASED = "(SELECT city, count(*) AS n FROM people GROUP BY city) AS q"
+
+
+@pytest.mark.parametrize("source", [_RELEASED, "(SELECT city, size AS n FROM cities) AS q"])
+@pytest.mark.parametrize(
+    ("listed", "rest", "state"),
+    [
+        ("l.c", ", LATERAL (SELECT sum(q.n) AS c) AS l", "42803"),
+        ("l.c", ", LATERAL (SELECT max(q.n) AS c FROM cities) AS l", "42803"),
+        ("(SELECT max(q.n))", "", "0A000"),
+        ("(SELECT count(*) FILTER (WHERE q.n > 2) FROM cities)", "", "0A000"),
+        ("1", "WHERE EXISTS (SELECT 1 FROM cities HAVING max(q.n) > 3)", "0A000"),
+    ],
+)
+def test_an_aggregate_of_the_query_around_is_refused_before_it_is_charged(
+    world: World, source: str, listed: str, rest: str, state: str
+):
+    with pytest.raises(Refusal) as refused:
+        plan_any(world, f"SELECT {listed} FROM {source} {rest}")
+    assert refused.value.sqlstate == state
+    assert refused.value.hint
+
+
+def test_an_aggregate_of_both_is_of_the_subquery(world: World):
+    assert answered(world, "SELECT (SELECT max(d.size - c.size) FROM cities d) FROM cities c ORDER BY 1") == [
+        (0,),
+        (4,),
+    ]
