@@ -28,6 +28,8 @@ ROUNDING: Final = 1e-9
 """More than what adding up some thousand products in floating point is off, relatively."""
 MOST_TERMS: Final = 4096
 """Draws of one sum whose law is followed; of more it is bounded by its variance alone."""
+MOST_DRAWS: Final = 8
+"""Draws of one mean: what the laws of so many leave out is less than what may be missed."""
 USUAL: Final = Fraction(19, 20)
 """No mean is taken that would widen intervals of this confidence."""
 _SECANTS: Final = 4
@@ -70,6 +72,10 @@ class Averaged(Struct, frozen=True):
     """
 
     draws: tuple[Draw, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.draws) > MOST_DRAWS:
+            raise ValueError(f"a mean is of at most {MOST_DRAWS} draws")
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -140,6 +146,8 @@ def widest(draw: Draw, most: int, confidence: Fraction) -> float:
     while before < most:
         many = before + (1 << max(0, before.bit_length() - _FINE))
         law = _added(replace(draw, terms=1), many * draw.terms, 1.0, _shared(allowed, 2 * most * draw.terms))
+        if law.tails[-1] > allowed:
+            return _gauss((draw,), (SCALE,), confidence) / sqrt(draw.variance)
         reach = max(reach, _beyond(law, allowed) / sqrt(draw.variance * (before + 1)))
         before = many
     return reach
@@ -156,7 +164,8 @@ def _within(draw: Draw, confidence: Fraction) -> float:
     if draw.terms > MOST_TERMS:
         return _gauss((draw,), (SCALE,), confidence)
     allowed = float(1 - confidence)
-    return _beyond(_law(draw, 1.0, allowed), allowed)
+    law = _law(draw, 1.0, allowed)
+    return _beyond(law, allowed) if law.tails[-1] <= allowed else _gauss((draw,), (SCALE,), confidence)
 
 
 @lru_cache(maxsize=4096)
@@ -166,7 +175,9 @@ def _reach(draws: tuple[Draw, ...], weights: tuple[int, ...], confidence: Fracti
         return floor(_gauss(draws, weights, confidence) + 1)
     allowed = float(1 - confidence)
     laws = (_law(d, w / SCALE, allowed) for d, w in zip(draws, weights, strict=True) if w)
-    return floor(_beyond(reduce(partial(_sum, allowed=allowed), laws), allowed) + 1)
+    law = reduce(partial(_sum, allowed=allowed), laws)
+    far = _beyond(law, allowed) if law.tails[-1] <= allowed else _gauss(draws, weights, confidence)
+    return floor(far + 1)
 
 
 def _beyond(law: "_Law", allowed: float) -> float:
@@ -246,6 +257,8 @@ def _is_above(knots: Floats, tails: Floats, left: int, middle: int, right: int) 
 
 def _sum(one: _Law, other: _Law, allowed: float) -> _Law:
     """A law that is at least as far from 0 as the sum of independent numbers of both."""
+    if min(len(one.knots), len(other.knots)) == 1:  # nothing is known of one
+        return _hull(np.array([0.0]), np.array([1.0]))
     (a, some), (b, others) = one.mixture(), other.mixture()
     missing = float(1 - (1 - one.tails[-1]) * (1 - other.tails[-1]))
     shares = (some[:, None] * others[None, :]).ravel()

@@ -157,3 +157,18 @@ def test_of_very_many_draws_the_variance_bounds_the_sum():
     half = Averaged((replace(draw, terms=MOST_TERMS + 1),)).half_width(USUAL)
     assert half == pytest.approx(2.98 * MOST_TERMS**0.5 * draw.variance**0.5, rel=0.01)
     assert Averaged((replace(draw, terms=0),)).half_width(USUAL) == 0
+
+
+def test_a_mean_of_more_draws_than_is_proved_is_refused():
+    draw = Draw(Laplace((1,), TENTH), 0)
+    assert Averaged((draw,) * 8).half_width(USUAL) > 0
+    with pytest.raises(ValueError, match="at most 8 draws"):
+        Averaged((draw,) * 9)
+
+
+@pytest.mark.parametrize("terms", [1023, 4095])
+def test_a_sum_whose_law_leaves_too_much_out_is_bounded_by_its_variance(terms: int):
+    """Of so many draws it is about normal: 1.96 standard deviations at least."""
+    draw = Draw(Laplace((1,), TENTH), 0, terms)
+    assert Averaged((draw,)).half_width(USUAL) >= 1.95 * draw.variance**0.5
+    assert Averaged((draw, draw)).half_width(USUAL) >= 1.95 * (draw.variance / 2) ** 0.5
