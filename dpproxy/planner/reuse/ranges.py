@@ -76,9 +76,9 @@ def remainders(asked: Conditions) -> Iterator[tuple[Conditions, Conditions]]:
         rest = tuple(c for c in asked if c != condition)
         for out in _untrue(condition):
             yield rest, (*rest, out)
-        [term, *more] = set(_operands(condition))
-        if condition[0] in _COMPARISONS and not more:
-            yield (*rest, ("not", ("is null", term))), (*rest, negated(condition))
+        terms = set(_operands(condition))
+        if condition[0] in _COMPARISONS and len(terms) == 1:
+            yield (*rest, ("not", ("is null", terms.pop()))), (*rest, negated(condition))
 
 
 def _untrue(condition: Term) -> Iterator[Term]:

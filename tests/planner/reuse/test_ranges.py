@@ -134,7 +134,9 @@ def test_what_is_left_out_as_it_may_have_been_asked(asked: Term, out: Term):
     assert ((WARD,), (WARD, out)) in list(remainders([asked, WARD]))
 
 
-@pytest.mark.parametrize("asked", [("lt", X, ("column", 0, 3)), ("eq", X, NULL), WARD])
+@pytest.mark.parametrize(
+    "asked", [("lt", X, ("column", 0, 3)), ("eq", X, NULL), ("eq", number(1), number(1)), WARD]
+)
 def test_null_is_left_out_of_more_rows_only_for_constants(asked: Term):
     found = [whole for whole, _ in remainders([asked])]
     assert (len(found) == 2) == (asked == WARD)
