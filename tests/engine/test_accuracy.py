@@ -129,7 +129,7 @@ def test_how_many_groups_noise_leaves_has_no_stated_error(engine: Engine):
             epsilon="1",
         )
     )
-    assert said.message == "no half-width is stated: the values are computed from released values"
+    assert said.message == "95 % half-width: count: no interval is proved for it"
 
 
 @pytest.mark.parametrize(

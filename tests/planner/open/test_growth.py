@@ -52,9 +52,9 @@ def nested(levels: int, step: str) -> str:
         ("CASE WHEN n > 3 THEN a ELSE trim(a || a) END", 27),
         ("replace(a, 'x', 'xx')", 3),
         ("replace(a, 'x', b)", 3),
-        ("(SELECT max(b) FROM p) || (SELECT max(b) FROM p) || a", 3),
+        ("(SELECT max(b || word) FROM p) || (SELECT max(b || word) FROM p) || a", 3),
         ("max(a || a) OVER (PARTITION BY n)", 27),
-        ("(SELECT max(t0.a || t0.a) FROM p)", 1),
+        ("(SELECT max(t0.a || t0.a || p.word) FROM p)", 1),
         ("(SELECT a || b)", 1),
     ],
 )
