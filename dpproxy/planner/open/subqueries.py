@@ -96,8 +96,8 @@ class Subqueries(Struct, frozen=True):
 
     def _of_group(self, node: exp.Subquery, scope: Callable[[], Scope]) -> Typed | None:
         """A value that follows the row around it: of the group that the row is in; None for others."""
-        select, context, ctes = node.this, self.planning.context, self.env.ctes
-        tables = Tables.of(select, context, ctes) if type(select) is exp.Select else None
+        select = node.this
+        tables = Tables.of(select, self.planning, self.env) if type(select) is exp.Select else None
         if tables is None or tables.is_open:
             return None
         beside = grouped_by_row(select, tables.has)

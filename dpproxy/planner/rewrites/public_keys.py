@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 from sqlglot.helper import find_new_name
 
-from dpproxy.planner.access import Context, table_name
+from dpproxy.planner.access import find_table
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.open.scan import can_stand
@@ -15,8 +15,9 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.correlation import Grouped
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.rows.scans import is_public
+from dpproxy.planner.rows.scans import column_names, is_public
 from dpproxy.planner.rows.sources import Env, apart
+from dpproxy.values.errors import Refusal
 
 
 class Tables(Struct, frozen=True):
@@ -33,20 +34,24 @@ class Tables(Struct, frozen=True):
         return self.columns.keys() == self.public.keys()
 
     @classmethod
-    def of(cls, select: exp.Select, context: Context, hidden: Mapping[str, object]) -> "Tables | None":
-        """None where FROM has anything but tables; ``hidden`` are other meanings of names."""
+    def of(cls, select: exp.Select, planning: Planning, env: Env) -> "Tables | None":
+        """None where FROM has anything but tables that the caller may use."""
         clause = select.args.get("from_")
         found = [] if clause is None else [clause.this, *(j.this for j in select.args.get("joins") or ())]
         columns, public = {}, {}
         for node in found:
-            name = (
-                table_name(node) if type(node) is exp.Table and (node.db or node.name not in hidden) else ""
-            )
-            table, policy = context.schema.tables.get(name), context.policy.tables.get(name)
-            if table is None or policy is None or node.alias_column_names:
+            if (
+                type(node) is not exp.Table
+                or node.alias_column_names
+                or (not node.db and node.name in env.ctes)
+            ):
                 return None
-            columns[node.alias_or_name] = frozenset(c.name for c in table)
-            if is_public(policy):
+            try:
+                table = find_table(node, planning.context, inside=env.view is not None)
+            except Refusal:
+                return None
+            columns[node.alias_or_name] = column_names(table, planning)
+            if is_public(table):
                 public[node.alias_or_name] = node
         return cls(columns, public)
 
@@ -71,13 +76,12 @@ def only_of_rows(beside: Grouped, node: exp.Subquery, planning: Planning, env: E
     select = node.parent_select
     if not isinstance(select, exp.Select) or _is_in_join(node, select):
         return beside
-    context, hidden = planning.context, env.ctes
-    tables = Tables.of(select, context, hidden)
+    tables = Tables.of(select, planning, env)
     if tables is None:
         return beside
     for alias, table in tables.public.items():
         wanted = [
-            c for c in conjuncts(select.args.get("where")) if _is_about(c, alias, tables, context, hidden)
+            c for c in conjuncts(select.args.get("where")) if _is_about(c, alias, tables, planning, env)
         ]
         keys = [
             n
@@ -109,25 +113,23 @@ def _is_in_join(node: exp.Expr, select: exp.Select) -> bool:
     return isinstance(join, exp.Join) or any(j.args.get("side") for j in select.args.get("joins") or ())
 
 
-def _is_about(
-    condition: exp.Expr, alias: str, tables: Tables, context: Context, hidden: Mapping[str, object]
-) -> bool:
+def _is_about(condition: exp.Expr, alias: str, tables: Tables, planning: Planning, env: Env) -> bool:
     """Whether a condition reads columns of one table, and in subqueries those of public tables."""
     own = _own_columns(condition)
     return (
         bool(own)
         and all(tables.alias_of(c) == alias for c in own)
-        and all(_is_public(q, context, hidden) for q in condition.find_all(exp.Query))
+        and all(_is_public(q, planning, env) for q in condition.find_all(exp.Query))
     )
 
 
-def _is_public(query: exp.Expr, context: Context, hidden: Mapping[str, object]) -> bool:
+def _is_public(query: exp.Expr, planning: Planning, env: Env) -> bool:
     """Whether it reads public tables alone, and nothing of what is around it."""
     if isinstance(query, exp.Subquery):
         return True  # what it holds is looked at by itself
     if not isinstance(query, exp.Select) or query.args.get("with_"):
         return False
-    tables = Tables.of(query, context, hidden)
+    tables = Tables.of(query, planning, env)
     return tables is not None and tables.is_open and all(tables.alias_of(c) for c in _own_columns(query))
 
 
@@ -171,8 +173,7 @@ def among_listed(select: exp.Select, planning: Planning, env: Env) -> exp.Select
 
     ``SELECT k, count(*) FROM t WHERE k IN (SELECT k FROM p WHERE p.x = 1) GROUP BY k`` has the groups of these k.
     """
-    context, hidden = planning.context, env.ctes
-    tables = Tables.of(select, context, hidden)
+    tables = Tables.of(select, planning, env)
     if tables is None or tables.is_open or any(j.args.get("side") for j in select.args.get("joins") or ()):
         return select
     keys = {c.name for key in _keys(select) for c in _own_columns(key)}
@@ -180,7 +181,7 @@ def among_listed(select: exp.Select, planning: Planning, env: Env) -> exp.Select
     found = [
         c
         for c in conditions
-        if _is_list(c, keys, context, hidden) and _can_stand(c.args["query"].this, planning, env)
+        if _is_list(c, keys, planning, env) and _can_stand(c.args["query"].this, planning, env)
     ]
     if not found:
         return select
@@ -206,7 +207,7 @@ def _keys(select: exp.Select) -> Iterator[exp.Expr]:
             yield named.get(node.name, node) if type(node) is exp.Column else node
 
 
-def _is_list(condition: exp.Expr, keys: Set[str], context: Context, hidden: Mapping[str, object]) -> bool:
+def _is_list(condition: exp.Expr, keys: Set[str], planning: Planning, env: Env) -> bool:
     """Whether it says that a column of GROUP BY is in a plain list of public values."""
     query = condition.args.get("query") if type(condition) is exp.In else None
     listed = query.this if query is not None and type(condition.this) is exp.Column else None
@@ -217,5 +218,5 @@ def _is_list(condition: exp.Expr, keys: Set[str], context: Context, hidden: Mapp
         and not any(listed.args.get(name) for name in _OTHERS)
         and not isinstance(listed.expressions[0].unalias(), exp.Star)
         and not has_aggregates(listed)
-        and all(_is_public(q, context, hidden) for q in (listed, *listed.find_all(exp.Query)))
+        and all(_is_public(q, planning, env) for q in (listed, *listed.find_all(exp.Query)))
     )

@@ -81,6 +81,17 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
     )
 
 
+def column_names(table: TablePolicy, planning: Planning) -> frozenset[str]:
+    """What a statement can name in a table: all of a public one; what else a protected one holds is as if not there."""
+    context = planning.context
+    columns = context.schema.tables[table.name]
+    if is_public(table):
+        return frozenset(c.name for c in columns)
+    return frozenset(
+        f.name for f in _fields(table, unit_table(context.policy, table.name), columns, planning, {})
+    )
+
+
 def prepared_layout(table: TablePolicy, planning: Planning) -> TableLayout | None:
     """How a protected table is prepared; None where it is read as it is."""
     context = planning.context

@@ -95,3 +95,14 @@ def test_public_rows_may_be_around_them(clinic: World, inner: str, released: int
 def test_public_rows_are_around_no_others(clinic: World, inner: str):
     with pytest.raises(Refusal):
         plan_any(clinic, f"SELECT ward, ({inner}) FROM wards w")
+
+
+@pytest.mark.parametrize("name", ["name", "other"])
+def test_what_is_hidden_is_as_if_it_were_not_there(clinic: World, name: str):
+    """Shops have a column ``name`` that nothing declares: around them it means what any other name would."""
+    inner = f"SELECT count(*) FROM shops s WHERE s.ward = k AND upper(s.ward) = {name}"
+    sql = f"SELECT k, ({{}}) FROM (SELECT ward AS k, building AS {name} FROM wards) w"
+    [part] = plan_of(clinic, sql.format(inner)).parts
+    assert part.groups == 4
+    with pytest.raises(Refusal, match="does not see the row around it"):
+        plan_any(clinic, sql.format(inner.replace("shops", "unknown")))
