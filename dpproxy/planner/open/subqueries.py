@@ -107,21 +107,11 @@ class Subqueries(Struct, frozen=True):
         relation = self.planned(beside.select, node)
         name = self.planning.reserve("q")
         *keys, value = [
-            replace(c.typed, sql=duck.column(f"c{n}", name), presence=None)
-            for n, c in enumerate(relation.columns)
+            replace(c.typed, sql=duck.column(f"c{n}", name)) for n, c in enumerate(relation.columns)
         ]
-        around = scope()
-        equal = [
-            compare(node, exp.EQ, key, compile_expression(one, around), around).sql
-            for key, one in zip(keys, beside.around, strict=True)
-        ]
-        one = nodes.Select(
-            (value.sql,), nodes.Subquery(relation.query, nodes.Bare(name)), where=all_of(equal)
-        )
-        sql: nodes.Expr = nodes.Scalar(one)
-        if beside.is_count:  # of no rows it is 0
-            sql = duck.call("coalesce", sql, duck.integer(0))
-        return replace(value, sql=sql, nullable=not beside.is_count, is_constant=False)
+        where = all_of(beside.equal(keys, scope(), node))
+        groups = nodes.Subquery(relation.query, nodes.Bare(name))
+        return beside.found(value, nodes.Select((value.sql,), groups, where=where))
 
     def _in(self, node: exp.In, scope: Scope) -> Typed:
         if isinstance(node.this.unnest(), exp.Tuple):

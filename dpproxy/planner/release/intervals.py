@@ -6,6 +6,7 @@ operands that are within their distances to a distance of the result, so that by
 its own of the value that it has before noise, with the probability with which blocks and calls are.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -100,7 +101,7 @@ def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.In
     return f.minus(middle, reach), f.plus(middle, reach)
 
 
-class Distances:
+class Distances(ABC):
     """The rules; ``known`` are the values with noise that they start from, whose distances ``_start`` has."""
 
     def __init__(self, scope: Scope, known: Mapping[exp.Expr, object]) -> None:
@@ -130,8 +131,9 @@ class Distances:
             return rule(self, node)
         return None if calls_in(node, self._known) else 0.0
 
+    @abstractmethod
     def _start(self, node: exp.Expr) -> Distance | None:
-        raise NotImplementedError
+        """That of a value with noise."""
 
     def _size(self, node: exp.Expr) -> Distance | None:
         """The absolute value of a number."""

@@ -3,11 +3,18 @@
 ``x < (SELECT avg(x) FROM t WHERE t.k = row.k)`` is the mean of each k, and of these the one of the row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import compare
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.select_list import items
@@ -22,6 +29,20 @@ class Grouped(Struct, frozen=True):
     around: tuple[exp.Expr, ...]
     is_count: bool
     """Its value is a count, and 0 where no group is."""
+
+    def equal(self, keys: Sequence[Typed], scope: Scope, node: exp.Expr) -> list[nodes.Expr]:
+        """The group that the row around it is in; ``scope`` is that row's. Raises a ``Refusal``."""
+        return [
+            compare(node, exp.EQ, key, compile_expression(around, scope), scope).sql
+            for key, around in zip(keys, self.around, strict=True)
+        ]
+
+    def found(self, value: Typed, looked_up: nodes.Select) -> Typed:
+        """The value as it is looked up in the groups."""
+        sql: nodes.Expr = nodes.Scalar(looked_up)
+        if self.is_count:
+            sql = duck.call("coalesce", sql, duck.integer(0))
+        return replace(value, sql=sql, nullable=not self.is_count, is_constant=False, presence=None)
 
 
 IsOwn = Callable[[exp.Column], bool]

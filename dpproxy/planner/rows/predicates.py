@@ -225,18 +225,11 @@ class _Predicates:
             hint = f"Follow a column with fewer values; or ask SELECT count(*) FROM {table};"  # noqa: S608 - a hint
             raise TooComplex(error.message, hint=hint, position=error.position) from None
         *keys, value = [f.read(exp.column(f.name)) for f in scan.fields]
-        scope = rows.scope(self._planning.parameters)
-        equal = [
-            compare(node, exp.EQ, key, compile_expression(around, scope), scope).sql
-            for key, around in zip(keys, beside.around, strict=True)
-        ]
+        equal = beside.equal(keys, rows.scope(self._planning.parameters), node)
         with nested(self._planning) as meet:
             meet(_alone(scan), equal, rows)
         one = nodes.Select((duck.call("max", value.sql),), scan.item, where=all_of(equal))
-        sql: nodes.Expr = nodes.Scalar(one)
-        if beside.is_count:  # of no rows it is 0
-            sql = duck.call("coalesce", sql, duck.integer(0))
-        return replace(value, sql=sql, nullable=not beside.is_count, presence=None)
+        return beside.found(value, one)
 
     def _apart(self, select: exp.Expr, rows: JoinedRows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
