@@ -15,6 +15,7 @@ from dpproxy.accounting.model import (
     Charge,
     Cost,
     Debit,
+    Drawing,
     EntryKind,
     LedgerEntry,
     Posting,
@@ -24,6 +25,10 @@ from dpproxy.accounting.model import (
 from dpproxy.accounting.totals import Totals, TotalsCache
 from dpproxy.accounting.windows import Standing, anew, standings
 
+PATIENCE = 30
+"""Seconds after a charge for which its release is waited for."""
+Charged = dict[tuple[bytes, int], tuple[int, int]]
+"""Sequence and time of the last charges, by the keys of their releases and their losses."""
 _ORDER = {kind.column: place for place, kind in enumerate(AccountKind)}
 
 
@@ -37,6 +42,7 @@ class Batch:
         totals: what accounts have paid, this batch included.
         now: time of this batch in microseconds since 1970, never before the head's.
         kept: size in bytes of the released answers that this batch stores.
+        charged: the charges of this batch.
     """
 
     def __init__(
@@ -46,6 +52,7 @@ class Batch:
         head: Head,
         now: int,
         known: TotalsCache | None = None,
+        before: Charged | None = None,
     ) -> None:
         self.connection = connection
         self.totals = Totals(connection, known, head)
@@ -53,12 +60,21 @@ class Batch:
         self.head = head
         self.now = max(now, head.at)
         self.kept = 0
+        self.charged: Charged = {}
+        self._before = before or {}
         self._entries: list[tuple[LedgerEntry, bytes]] = []
         self._releases: list[tuple[int, bytes, int, bytes, bytes]] = []
 
     def charge(self, charge: Charge) -> Reservation:
         """Debit every account of the charge, or none. Raises BudgetExceeded, which names the first limit exceeded."""
         return self._append(EntryKind.CHARGE, charge, charge.cost, self.head.sequence + 1, charge.debits)
+
+    def charge_once(self, charge: Charge) -> Reservation | Drawing:
+        """As ``charge``; where any process has just charged for the same release, it is told instead."""
+        key = charge.release, charge.nano
+        origin, at = self.charged.get(key) or self._before.get(key) or (0, 0)
+        left = PATIENCE - (self.now - at) / 1e6
+        return Drawing(origin, left) if origin and left > 0 else self.charge(charge)
 
     def adopt(self, origin: int, charge: Charge) -> Reservation | None:
         """Debit the full cost of the release of ``origin`` to those accounts of ``charge`` that have not paid for it.
@@ -188,6 +204,8 @@ class Batch:
         for posting in entry.postings:
             self.totals.add(posting.account, cost)
         self._entries.append((entry, mac))
+        if entry.kind == EntryKind.CHARGE.value:
+            self.charged[entry.release, entry.nano] = entry.sequence, entry.at
         self.head = Head(self.head.format, self.head.ledger, entry.sequence, entry.at, mac)
 
 

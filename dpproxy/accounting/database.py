@@ -5,10 +5,11 @@ from contextlib import suppress
 from typing import TypeVar
 
 from dpproxy.accounting import book
-from dpproxy.accounting.batch import Batch
+from dpproxy.accounting.batch import Batch, Charged
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.checkpoint import beginning
 from dpproxy.accounting.mark import Mark, Missing
+from dpproxy.accounting.model import EntryKind
 from dpproxy.accounting.store import Overtaken, Store, faults
 from dpproxy.accounting.totals import TotalsCache
 from dpproxy.values.errors import StartupError
@@ -19,6 +20,8 @@ CHECKPOINT_BYTES = 4 * 2**20
 """Estimated bytes in the write-ahead log from which it is checkpointed."""
 ALONE = 3
 """Commits without one of another process, after which the head is expected to be as this process left it."""
+RECENT = 1024
+"""The most charges of other processes that are looked at after each of their commits, and remembered in all."""
 COMMIT_BYTES = 32 * 2**10
 """Estimated bytes that a commit adds to the log, without payloads: about eight pages."""
 
@@ -63,6 +66,7 @@ class LedgerDatabase:
         self._mark = mark
         self._clock = clock
         self.known = TotalsCache()
+        self._charged: Charged = {}
         self._connection: book.StoreConnection | None = None
         self._is_marked = True
         self._alone = 0
@@ -98,7 +102,7 @@ class LedgerDatabase:
             before = self._head(connection, row)
             alone = alone + 1 if before == self.head else 0
             self._check_mark(connection, before)
-            batch = Batch(connection, self._seals, before, self._clock() // 1000, self.known)
+            batch = Batch(connection, self._seals, before, self._clock() // 1000, self.known, self._charged)
             result = fill(batch)
             batch.write()
             if batch.head != before:
@@ -119,6 +123,7 @@ class LedgerDatabase:
         self._alone = alone
         self.head = batch.head
         batch.totals.publish(self.known, batch.head)
+        self._remember(batch.charged)
         self._logged += COMMIT_BYTES + batch.kept
         if batch.head != before:
             self._follow(batch.head, again=False)
@@ -155,13 +160,24 @@ class LedgerDatabase:
         head = book.head_of(row, self._seals)
         if head != self.head:
             known = self.head
-            reached = book.read_mac(connection, known.sequence) if known.sequence else known.mac
+            since = book.read_since(connection, known.sequence, max(known.sequence, head.sequence - RECENT))
+            reached = None if known.sequence else known.mac
+            for sequence, kind, at, nano, release, mac in since:
+                if sequence == known.sequence:
+                    reached = bytes(mac)
+                elif kind == EntryKind.CHARGE.value:
+                    self._remember({(bytes(release), nano): (sequence, at)})
             if reached is None:  # it may have been archived meanwhile, as the seal of the record says
                 begin = beginning(self._store, connection, self._seals, head)
                 reached = known.mac if begin.place.sequence >= known.sequence else None
             if (head.ledger, reached) != (known.ledger, known.mac) or head.sequence < known.sequence:
                 raise Mismatch("it is not the ledger that was opened")
         return head
+
+    def _remember(self, charged: Charged) -> None:
+        self._charged |= charged
+        while len(self._charged) > RECENT:
+            del self._charged[next(iter(self._charged))]
 
     def _check_mark(self, connection: book.StoreConnection, head: Head) -> None:
         """Raise Mismatch if the mark is no entry of this ledger, as when a copy used elsewhere moved it."""

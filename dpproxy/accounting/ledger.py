@@ -20,7 +20,7 @@ from dpproxy.accounting.checkpoint import EVERY, Checkpoint, Checkpoints
 from dpproxy.accounting.database import LedgerDatabase
 from dpproxy.accounting.limits import LimitReached, check, tightest
 from dpproxy.accounting.mark import MAKE, Mark
-from dpproxy.accounting.model import Account, Charge, Cost, Debit, LedgerEntry, Reservation, Reset
+from dpproxy.accounting.model import Account, Charge, Cost, Debit, Drawing, LedgerEntry, Reservation, Reset
 from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_of
 from dpproxy.accounting.totals import Totals, UnknownTotal
@@ -160,6 +160,13 @@ class Ledger:
         reservation = self.writer.submit(lambda batch: batch.charge(charge))
         tally.add(reservation)
         return reservation
+
+    def reserve_once(self, charge: Charge) -> Reservation | Drawing:
+        """As ``reserve``; where any process has just charged for the same release, it is told instead."""
+        found = self.writer.submit(lambda batch: batch.charge_once(charge))
+        if isinstance(found, Reservation):
+            tally.add(found)
+        return found
 
     def reset(self, reset: Reset) -> LedgerEntry:
         """Reset what a budget, or one user of it, has spent; a ceiling has no reset. Raises LedgerUnavailable."""

@@ -304,6 +304,18 @@ class Reservation(Struct, frozen=True):
         )
 
 
+class Drawing(Struct, frozen=True):
+    """A release that was charged a moment ago, and is being drawn: who asks for the same waits for it.
+
+    Attributes:
+        origin: sequence of its charge.
+        left: seconds until it is not waited for any longer; its process may have ended.
+    """
+
+    origin: int
+    left: float
+
+
 class StoredRelease(PartlyShown, Struct, frozen=True):
     """A released answer in the store.
 

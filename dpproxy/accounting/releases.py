@@ -40,6 +40,15 @@ class ReleaseStore:
             PendingRelease(entry.sequence, entry.release, entry.nano, payload, seen_from)
         )
 
+    def give_up(self, reservation: Reservation, seen_from: float = 0.0) -> None:
+        """Tell who waits that nothing is released under a charge: an empty answer is stored, under no key."""
+        self._ledger.writer.keep(PendingRelease(reservation.sequence, b"", 0, b"", seen_from))
+
+    def is_settled(self, origin: int) -> bool:
+        """Whether it is written down what became of a charge: an answer, or none."""
+        found = self._ledger.read(lambda connection: connection.execute(_SETTLED, (origin,)).fetchone())
+        return found is not None
+
     def find(self, release: bytes, at_least_nano: int, payer: Account | None = None) -> StoredRelease | None:
         """A stored release of this key that is at least as accurate as ``at_least_nano``, or None.
 
@@ -152,6 +161,7 @@ def paid(beginnings: int) -> str:
     return " UNION ALL ".join([f"SELECT origin, nano FROM ({_PAID}) AS p"] * beginnings)  # noqa: S608 - our own text
 
 
+_SETTLED: Final = "SELECT 1 FROM release WHERE origin = ?"
 # Not a join: with the values bound, SQLite would read every debit there ever was.
 _PAID: Final = (
     "SELECT r.origin, r.nano FROM release r WHERE r.key >= ? AND r.key <= ? AND EXISTS "

@@ -66,6 +66,7 @@ TABLES = {
     PRIMARY KEY (kind, name, member, block, window)
 ) STRICT, WITHOUT ROWID""",
     # Released answers; a row may be missing (lost in a crash, dropped for space), never different.
+    # One without a key: nothing was released under the charge.
     "release": """CREATE TABLE release (
     origin   INTEGER PRIMARY KEY REFERENCES entry,
     key      BLOB NOT NULL,

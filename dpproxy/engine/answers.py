@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import inf
+from typing import TypeVar
 
 import pyarrow as pa
 from msgspec.structs import replace
 
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Charge, Cost, Reservation
+from dpproxy.accounting.model import Charge, Cost, Drawing, Reservation
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan
@@ -37,6 +38,7 @@ from dpproxy.planner.reuse.descriptor import described
 from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
 
+Reserved = TypeVar("Reserved", bound=Reservation | Drawing)
 WAIT = 60.0
 """Seconds to wait for another caller whose statement releases the same part."""
 
@@ -82,11 +84,16 @@ class Answers:
         publics = [self._backend.run_open(query, execution.caller.session) for query in plan.publics]
         relations: Relations = []
         drawn: list[Drawn] = []
-        while len(relations) < len(plan.parts):
-            for part, found in self._together(execution, relations, publics):
-                relations.append((part, found.released))
-                drawn.append(found.drawn)
-                cost += found.cost
+        try:
+            while len(relations) < len(plan.parts):
+                for part, found in self._together(execution, relations, publics):
+                    relations.append((part, found.released))
+                    drawn.append(found.drawn)
+                    cost += found.cost
+        finally:
+            lost = [paid for paid in execution.paid if paid.sequence not in execution.fresh]
+            for paid in lost:
+                self._releases.give_up(paid, self._deadlines.seen_from(plan, execution.start))
         shown = as_released(plan, drawn, replan)
         rows = self._release.answer(shown, relations, publics, execution.caller.session)
         for check in shown.checks:
@@ -244,8 +251,12 @@ class Answers:
             if replayed is not None:
                 known[question.key] = replayed
             elif not any(self._will_follow(execution, question, other) for other in fresh):
-                execution.reservations[question.key] = self._pay(execution, question)
-                fresh.append(question)
+                paid = self._pay_once(execution, question)
+                if isinstance(paid, PartAnswer):
+                    known[question.key] = paid
+                else:
+                    execution.reservations[question.key] = paid
+                    fresh.append(question)
         execution.on_charge(execution.reservations[fresh[-1].key] if fresh else None)
         return known
 
@@ -258,8 +269,30 @@ class Answers:
         summed = derived_sum(of, other.part, asked, question.part)
         return summed is not None and noise_ratio(summed, own, alike=execution.alike) <= 1.0
 
+    def _pay_once(self, execution: Execution, question: Question) -> Reservation | PartAnswer:
+        """As ``_pay``; where another caller, of any process, has just paid for the same release, it is waited for.
+
+        But not by who has charges for what is not drawn yet: two such statements would wait for each other.
+        """
+        if execution.reservations or not execution.reuse:
+            return self._pay(execution, question)
+        paid = self._charge(execution, question, self._ledger.reserve_once)
+        if isinstance(paid, Reservation):
+            return paid
+        until = time.monotonic() + paid.left
+        while time.monotonic() < until and not self._releases.is_settled(paid.origin):
+            execution.check()
+            time.sleep(POLL)
+        return self._replay(execution, question) or self._pay(execution, question)
+
     def _pay(self, execution: Execution, question: Question) -> Reservation:
         """Charge one part, once the data source has accepted them all. Raises ``BudgetExceeded``, ``Unsupported``."""
+        return self._charge(execution, question, self._ledger.reserve)
+
+    def _charge(
+        self, execution: Execution, question: Question, reserve: Callable[[Charge], Reserved]
+    ) -> Reserved:
+        self._deadlines.check(question.key)
         for part in execution.plan.charged:
             if part.exact not in execution.accepted:
                 self._backend.check(part.query, part.prepares)
@@ -268,7 +301,10 @@ class Answers:
         if question.part.groups <= FEW or self._can_pay(charge):
             self._release.prepare(question.part)
         execution.check()
-        return self._ledger.reserve(charge)
+        paid = reserve(charge)
+        if isinstance(paid, Reservation):
+            execution.paid.append(paid)
+        return paid
 
     def _can_pay(self, charge: Charge) -> bool:
         """Whether every account has enough left; where not, ``reserve`` will refuse and preparing noise is wasted."""
@@ -300,9 +336,13 @@ class Answers:
                 replayed = (
                     None if paid or claim.is_first else self._replay(execution, question, is_second=True)
                 )
-                if replayed is not None:
-                    return replayed
-                released = self._release_anew(execution, question, paid)
+                found = replayed or paid or self._pay_once(execution, question)
+                if isinstance(found, PartAnswer):
+                    claim.resolve(b"stored")
+                    return found
+                if paid is None:
+                    execution.on_charge(found)
+                released = self._release_anew(execution, question, found)
                 claim.resolve(b"stored")
                 bought = PartAnswer(released, Cost.of(question.part.loss.nano, question.part.delta))
                 return self._on_record(
@@ -348,13 +388,10 @@ class Answers:
             self._deadlines.note(question.key, execution.plan, time.monotonic() - began)
 
     def _release_anew(
-        self, execution: Execution, question: Question, paid: Reservation | None
+        self, execution: Execution, question: Question, reservation: Reservation
     ) -> Released[pa.Table]:
-        part, plan = question.part, execution.plan
         self._deadlines.check(question.key)
-        reservation = paid or self._pay(execution, question)
-        if paid is None:
-            execution.on_charge(reservation)
+        part, plan = question.part, execution.plan
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()

@@ -57,6 +57,8 @@ class Execution(PartlyShown, Struct, frozen=True):
     """Notices about the released values."""
     reservations: dict[bytes, Reservation] = field(default_factory=dict)
     """Charges whose noise is not drawn yet, by the keys of the releases."""
+    paid: list[Reservation] = field(default_factory=list)
+    """Charges of this run."""
     accepted: set[str] = field(default_factory=set)
     """The SQL of exact stages that the data source has checked and accepted."""
     histograms: Histograms = field(default_factory=Histograms)

@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from dpproxy.accounting import database
+from dpproxy.accounting.batch import PATIENCE
 from dpproxy.accounting.files import DATABASE
 from dpproxy.accounting.ledger import FRESH, Ledger
-from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
+from dpproxy.accounting.model import Account, Charge, Cost, Debit, Drawing, Reservation, Reset
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.policy.interval import CalendarInterval, Step
 from dpproxy.values.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown, StartupError
@@ -73,6 +75,35 @@ def test_what_was_spent_survives_a_restart(home: Home, make: Callable[..., Charg
             assert ledger.spent(BUDGET) == total
     with home.open() as ledger, pytest.raises(BudgetExceeded):
         ledger.reserve(make(budget=3))
+
+
+def test_what_another_process_has_just_charged_is_waited_for(home: Home, make: Callable[..., Charge]):
+    now = 1_000_000_000_000
+    with home.open(clock=lambda: now) as one, home.open(clock=lambda: now) as other:
+        paid = one.reserve_once(make(nano=2))
+        assert isinstance(paid, Reservation)
+        for ledger in (one, other, one):
+            assert ledger.reserve_once(make("bob", nano=2)) == Drawing(paid.sequence, PATIENCE)
+        assert isinstance(other.reserve_once(make(nano=1)), Reservation)
+        assert isinstance(other.reserve_once(make(nano=2, question="another")), Reservation)
+        now += 10**9 * PATIENCE
+        for ledger in (one, other):
+            assert isinstance(ledger.reserve_once(make(nano=2, question="yet another")), Reservation) == (
+                ledger is one
+            )
+        assert isinstance(other.reserve_once(make(nano=2)), Reservation)
+        assert one.verify() == 5
+
+
+def test_of_many_charges_of_another_process_the_last_are_waited_for(
+    home: Home, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(database, "RECENT", 2)
+    with home.open() as one, home.open() as other:
+        for question in "abc":
+            one.reserve(make(question=question))
+        assert isinstance(other.reserve_once(make(question="c")), Drawing)
+        assert isinstance(other.reserve_once(make(question="a")), Reservation)
 
 
 def test_a_clock_set_back_does_not_go_back_across_restarts(home: Home, make: Callable[..., Charge]):

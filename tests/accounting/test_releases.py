@@ -67,6 +67,20 @@ def test_releases_of_the_same_rows_are_found_by_who_paid(
     assert store.paid([key[:12]], BOB) == [(second, 7)]
 
 
+def test_it_is_known_what_became_of_a_charge(ledger: Ledger, store: ReleaseStore, make: Make):
+    answered, lost = (ledger.reserve(make("ann", 5, question=question)) for question in "ab")
+    assert not store.is_settled(answered.sequence)
+    store.store(answered, b"rows")
+    store.give_up(lost)
+    while ledger.writer.waiting():
+        pass
+    assert store.is_settled(answered.sequence)
+    assert store.is_settled(lost.sequence)
+    assert store.find(make(question="b").release, 1) is None
+    assert store.paid([make(question="b").release[:12]], ANN) == []
+    ledger.verify()
+
+
 def test_an_answer_is_found_before_and_after_it_is_written(
     ledger: Ledger, store: ReleaseStore, make: Make, monkeypatch: pytest.MonkeyPatch
 ):

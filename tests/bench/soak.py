@@ -1,4 +1,4 @@
-"""``python -m tests.bench.soak [--minutes 60] [--connections 64] [--processes 1]``: mixed traffic, and what it leaves.
+"""``python -m tests.bench.soak [--minutes 60] [--connections 64] [--processes 1] [--rate N]``: mixed traffic.
 
 Every client asks by turns for what is charged anew, what was released before, rows of a view, the catalogue, plans,
 what is refused, exact answers; it describes, cancels, leaves transactions open and reconnects. In the first half the
@@ -221,8 +221,8 @@ def stop(running: Running, file: Path, number: signal.Signals) -> None:
     running.starts += 1
 
 
-def client(running: Running, number: int, until: float, report: Report) -> None:
-    """One client, who reconnects now and then."""
+def client(running: Running, number: int, until: float, report: Report, pause: float = 0.0) -> None:
+    """One client, who reconnects now and then, and waits so many seconds after a statement."""
     user, steps = ("dora", OFFICER) if number == 0 else ("root", ADMIN) if number == 1 else ("ann", ANALYST)
     while time.monotonic() < until:
         starts = running.starts
@@ -235,6 +235,7 @@ def client(running: Running, number: int, until: float, report: Report) -> None:
                     report.add(name)
                     if name == "replayed":
                         report.waits.append(time.monotonic() - begun)
+                    time.sleep(pause)
                     if time.monotonic() > until:
                         return
         except (psycopg.Error, AssertionError) as error:
@@ -291,6 +292,7 @@ def soak(
     connections: int,
     stops: Sequence[tuple[float, signal.Signals]] = STOPS,
     processes: int = 1,
+    pause: float = 0.0,
 ) -> Report:
     """Let the traffic run over a proxy of its own."""
     report = Report()
@@ -303,7 +305,9 @@ def soak(
         until = begun + minutes * 60
         due = [(begun + share * minutes * 60, number) for share, number in stops]
         with ThreadPoolExecutor(connections) as pool:
-            clients = [pool.submit(client, running, number, until, report) for number in range(connections)]
+            clients = [
+                pool.submit(client, running, number, until, report, pause) for number in range(connections)
+            ]
             every = min(EVERY, minutes * 60 / 10)
             while time.monotonic() < until:
                 time.sleep(every)
@@ -344,9 +348,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--processes", type=int, default=1, help="that serve")
+    parser.add_argument("--rate", type=float, help="statements a second at most, of all connections")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dpproxy-soak-") as folder:
-        report = soak(Path(folder), options.minutes, options.connections, processes=options.processes)
+        pause = options.connections / options.rate if options.rate else 0.0
+        report = soak(
+            Path(folder), options.minutes, options.connections, processes=options.processes, pause=pause
+        )
         state = Path(folder) / "state" / "main"
         with Ledger.open(state) as ledger, AuditLog.open(state, load_secret(state)) as log:
             say(f"ledger: {ledger.verify()} entries verify; audit log: {log.verify()}")

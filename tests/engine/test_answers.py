@@ -1,7 +1,9 @@
 """Statements of several releases, and what follows from stored ones: what is paid, stored and shown, part by part."""
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from dpproxy.accounting.batch import PATIENCE
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Request, complete
 from dpproxy.config.settings import DEFAULTS, PRESENT, moments
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.engine import Engine
-from dpproxy.values.errors import BudgetExceeded, InvalidParameter
+from dpproxy.values.errors import BudgetExceeded, Cancelled, InvalidParameter
 from tests.proxies import started, write_home
 from udfs.mechanisms import Staircase
 
@@ -182,6 +185,33 @@ def test_one_subquery_in_two_places_is_one_release(engine: Engine):
     shares = "WITH n AS (SELECT k, count(*) AS c FROM t GROUP BY k) SELECT n.k, n.c - m.c FROM n JOIN n AS m USING (k)"
     assert {difference for _, difference in ask(engine, shares).rows} == {0}
     assert spent(engine) == 4
+
+
+def test_what_two_callers_ask_at_once_is_drawn_once(engine: Engine):
+    barrier = threading.Barrier(2)
+
+    def one(caller: Caller) -> Answer:
+        barrier.wait()
+        return ask(engine, ROLLUP, caller)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(one, (ANN, BOB))
+    assert first.rows == second.rows
+    assert [entry.kind for entry in engine._ledger.entries()].count("charge") == 2
+
+
+def test_nobody_waits_for_a_charge_whose_statement_failed(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    def failing(*_given: object, **_more: object) -> None:
+        raise Cancelled("canceling statement due to user request")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine._answers._backend, "run", failing)
+        with pytest.raises(Cancelled):
+            ask(engine, ROLLUP)
+    began = time.monotonic()
+    ask(engine, ROLLUP)
+    assert time.monotonic() - began < PATIENCE / 2
+    assert [entry.kind for entry in engine._ledger.entries()] == ["charge"] * 4
 
 
 def test_every_part_is_debited_before_the_first_is_run(engine: Engine, monkeypatch: pytest.MonkeyPatch):
