@@ -13,13 +13,14 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.quotients import quotient
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled, inexact
+from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled, exactly, inexact, with_digits
 from dpproxy.values.errors import DivisionByZero, NumberOutOfRange, UndefinedFunction
 from dpproxy.values.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, SqlType
 
 Interval = tuple[Fraction | None, Fraction | None]
 _LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 _MOST_SCALE = 30
+_QUOTIENT_SCALE = 20
 LARGEST = Fraction(sys.float_info.max)
 TINIEST = Fraction(1, 10**300)
 """A DOUBLE whose bounds come nearer to zero may be rounded to zero."""
@@ -104,7 +105,8 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
             hint=f"Cast an operand: {widened(node, 'numeric')}.",
             position=position(node),
         )
-    return inexact(sql, kind, low, high, nullable=nullable)
+    held, one, other = inexact(sql, kind, low, high, nullable=nullable), exactly(a), exactly(b)
+    return held if one is a and other is b else with_digits(held, simple(node, one, other, scope))
 
 
 def _exact_scale(node: exp.Binary, a: Typed, b: Typed) -> int | None:
@@ -199,7 +201,39 @@ def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         sql = duck.binary("//", duck.cast(a.sql, width), divisor)
         return Typed(sql, kind, 0, least, whole, nullable)
     divided_by = _kept_off_zero(b) or duck.call("nullif", as_double(b), duck.double(0.0))
-    return inexact(duck.binary("/", as_double(a), divided_by), kind, low, high, nullable=nullable)
+    held = inexact(duck.binary("/", as_double(a), divided_by), kind, low, high, nullable=nullable)
+    return with_digits(
+        held, _rounded_quotient(exactly(a), exactly(b), scope) if kind.oid == NUMERIC.oid else None
+    )
+
+
+def _rounded_quotient(a: Typed, b: Typed, scope: Scope) -> Typed | None:
+    """Rounded to 20 digits after the point, or as many as 128 bits hold; None where there is no room for any more."""
+    if scope.level is not ExpressionLevel.ROW or a.scale is None or b.scale is None:
+        return None
+    if a.magnitude is None or b.magnitude is None:
+        return None
+    low, high = _quotient(a, b)
+    if low is None or high is None:
+        high = a.magnitude * 10**b.scale
+        low = -high
+    reach = max(abs(low), abs(high))
+    for scale in range(_QUOTIENT_SCALE, max(a.scale, b.scale), -1):
+        sizes = 2 * a.magnitude * 10 ** (scale + b.scale) + 2 * b.magnitude * 10**b.scale
+        if max(sizes, reach * 10**scale) < WIDEST:
+            break
+    else:
+        return None
+    over = duck.cast(b.sql, "HUGEINT")
+    half = duck.call("abs", over)
+    nudge = duck.case(
+        [(nodes.Binary("<", a.sql, duck.integer(0)), duck.binary("-", duck.integer(0), half))], half
+    )
+    twice = duck.binary("*", duck.cast(a.sql, "HUGEINT"), duck.integer(2 * 10 ** (scale + b.scale - a.scale)))
+    divisor = duck.call("nullif", duck.binary("*", over, duck.integer(2)), duck.integer(0))
+    sql = duck.binary("//", duck.binary("+", twice, nudge), divisor)
+    nullable = a.nullable or b.nullable or not _excludes_zero(b)
+    return Typed(sql, NUMERIC, scale, half_away(low, scale), half_away(high, scale), nullable)
 
 
 def _kept_off_zero(b: Typed) -> nodes.Expr | None:
@@ -317,7 +351,9 @@ def negate(node: exp.Expr, a: Typed) -> Typed:
         return replace(a, sql=duck.binary("-", duck.integer(0), a.sql) if a.scale is None else _minus(a),
                        low=low, high=high, constant=-a.constant)  # fmt: skip
     operand = a.sql if a.scale is None else duck.cast(a.sql, "HUGEINT")
-    return replace(a, sql=nodes.Paren(nodes.Negative(operand)), low=low, high=high, is_constant=False)
+    held = replace(a, sql=nodes.Paren(nodes.Negative(operand)), low=low, high=high, is_constant=False)
+    exact = exactly(a)
+    return held if exact is a else with_digits(held, negate(node, exact))
 
 
 def _minus(a: Typed) -> nodes.Expr:

@@ -17,7 +17,18 @@ from dpproxy.analysis.literals import LIMITS, from_value, read_constant, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spans import to_time
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, inexact, nearest_double, null
+from dpproxy.analysis.typed import (
+    WIDEST,
+    Typed,
+    as_double,
+    as_scaled,
+    boolean,
+    bounded_exactly,
+    exactly,
+    inexact,
+    nearest_double,
+    null,
+)
 from dpproxy.analysis.written import FLOAT4 as FLOAT4_TEXT
 from dpproxy.analysis.written import FLOAT8 as FLOAT8_TEXT
 from dpproxy.analysis.written import INTERVAL as INTERVAL_TEXT
@@ -262,11 +273,11 @@ def _to_float(_: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
         sql = duck.cast(duck.cast(as_double(value), "FLOAT"), "DOUBLE")
         return inexact(sql, kind, value.low, value.high, nullable=value.nullable)
     low, high = nearest_double(value.low), nearest_double(value.high)
-    return replace(value, sql=as_double(value), type=kind, scale=None, low=low, high=high)
+    return replace(value, sql=as_double(exactly(value)), type=kind, scale=None, low=low, high=high)
 
 
 def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
-    limit = LIMITS[kind.oid]
+    limit, value = LIMITS[kind.oid], bounded_exactly(value)
     if value.scale == 0 and (value.is_integer and LIMITS[value.type.oid] <= limit):
         return replace(value, type=kind)
     ends = [None if end is None else half_away(end, 0) for end in (value.low, value.high)]
@@ -311,6 +322,7 @@ def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
             digits = duck.cast(duck.call("format", nodes.Text("{:.6g}"), value.sql), "DOUBLE")
             return inexact(digits, kind, value.low, value.high, nullable=value.nullable)
         return replace(value, type=kind)
+    value = bounded_exactly(value)
     if scope.level is ExpressionLevel.ROW and (
         value.magnitude is None or value.magnitude >= 10 ** (precision - scale)
     ):

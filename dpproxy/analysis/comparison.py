@@ -14,7 +14,7 @@ from dpproxy.analysis.instants import is_instant, to_instant
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight, null
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, exactly, midnight, null
 from dpproxy.analysis.unseen import LARGEST
 from dpproxy.values.errors import TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import (
@@ -103,11 +103,12 @@ def _as_timestamp(value: Typed) -> nodes.Expr:
 
 def _same_number_form(a: Typed, b: Typed) -> tuple[nodes.Expr, nodes.Expr]:
     is_float = a.type.oid in FLOATS or b.type.oid in FLOATS
-    if a.scale is not None and b.scale is not None and not is_float:
-        scale = max(a.scale, b.scale)
-        sizes = [m for m in (_size(a, scale), _size(b, scale)) if m is not None]
+    one, other = exactly(a), exactly(b)
+    if one.scale is not None and other.scale is not None and not is_float:
+        scale = max(one.scale, other.scale)
+        sizes = [m for m in (_size(one, scale), _size(other, scale)) if m is not None]
         if all(m * 10**scale < WIDEST for m in sizes):
-            return as_scaled(a, scale), as_scaled(b, scale)
+            return as_scaled(one, scale), as_scaled(other, scale)
     return as_double(a), as_double(b)
 
 

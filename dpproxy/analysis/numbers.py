@@ -28,7 +28,16 @@ from dpproxy.analysis.arithmetic import (
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact
+from dpproxy.analysis.typed import (
+    WIDEST,
+    Typed,
+    as_double,
+    as_scaled,
+    bounded_exactly,
+    exactly,
+    inexact,
+    with_digits,
+)
 from dpproxy.values.errors import NoLogarithm, NoPower, NumberOutOfRange, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT4, NUMERIC, SqlType
 
@@ -58,12 +67,14 @@ def absolute(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     low = Fraction(0) if spans_zero else min(abs(value.low or Fraction(0)), abs(value.high or Fraction(0)))
     operand = value.sql if value.scale is None else duck.cast(value.sql, "HUGEINT")
     kind = replace(value.type, modifier=-1)
-    return replace(value, sql=duck.call("abs", operand), type=kind, low=low, high=high, is_constant=False)
+    found = replace(value, sql=duck.call("abs", operand), type=kind, low=low, high=high, is_constant=False)
+    exact = exactly(value)
+    return found if exact is value else with_digits(found, absolute(node, [exact], scope))
 
 
 def sign(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """SIGN."""
-    value = _number(node, arguments, scope)
+    value = exactly(_number(node, arguments, scope))
     sql, low, high = duck.call("sign", value.sql), Fraction(-1), Fraction(1)
     if value.scale is None:
         return inexact(duck.cast(sql, "DOUBLE"), FLOAT8, low, high, nullable=value.nullable)
@@ -77,7 +88,7 @@ def whole(name: str) -> Rule:
     def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         if len(arguments) > 1:
             raise UndefinedFunction(f"{name} takes one number", position=position(node))
-        value = _number(node, arguments, scope)
+        value = bounded_exactly(_number(node, arguments, scope))
         if value.scale == 0:
             return value
         low, high = (None if b is None else Fraction(pick(b)) for b in (value.low, value.high))
@@ -92,7 +103,7 @@ def whole(name: str) -> Rule:
 
 def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """ROUND: halves away from zero; of double precision to the even neighbour, as in PostgreSQL."""
-    value = _number(node, arguments, scope)
+    value = bounded_exactly(_number(node, arguments, scope))
     digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is not None:
         whole = rounded(value, digits, value.type if value.is_integer else NUMERIC)
@@ -171,7 +182,7 @@ def exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
 
 def truncation(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """TRUNC: towards zero, to a constant number of digits of an exact number."""
-    value = _number(node, arguments, scope)
+    value = bounded_exactly(_number(node, arguments, scope))
     digits = _digits(node, "trunc", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is None:
         if digits:
@@ -284,7 +295,7 @@ def scaled_angle(factor: float) -> Rule:
 
 def width_bucket(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """WIDTH_BUCKET(x, low, high, n): 0 below, n + 1 from ``high`` on and for NaN, else the bucket from 1 on."""
-    value = _number(node, arguments, scope)
+    value = exactly(_number(node, arguments, scope))
     low, high, count = (_constant_number(node, "width_bucket", a, scope) for a in arguments[1:])
     if any(a.parameter is not None for a in arguments[1:]):  # their values are not known yet
         low, high, count = Fraction(0), Fraction(1), Fraction(1)
@@ -331,8 +342,10 @@ def _double_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> n
     """Of a DOUBLE: what is divided is inside [low, high), so that the cast cannot fail; kept below n all the same."""
     number = as_double(value)
     moved = duck.binary("-", number, duck.double(float(low)))
-    share = duck.binary("*", moved, duck.double(float(count / (high - low))))
-    kept = duck.clamp(share, duck.double(0.0), duck.double(float(count - 1)))
+    span = float(high) - float(low) or 1.0  # without a span no value is inside
+    share = duck.binary("/", moved, duck.double(span))  # first, as in PostgreSQL: it is rounded
+    number_of = duck.binary("*", duck.double(float(count)), share)
+    kept = duck.clamp(number_of, duck.double(0.0), duck.double(float(count - 1)))
     inside = duck.cast(duck.call("floor", kept), "BIGINT")
     return _buckets(number, duck.double(float(low)), duck.double(float(high)), inside, count)
 

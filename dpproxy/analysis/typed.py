@@ -4,6 +4,7 @@ from datetime import date, datetime
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -42,6 +43,14 @@ class Steps(Struct, frozen=True):
     high: int
 
 
+class Digits(Struct, frozen=True):
+    """A numeric that is held as a DOUBLE besides, with the digits that PostgreSQL gives it."""
+
+    value: nodes.Expr
+    """The DOUBLE: only an expression that is this very object has these digits."""
+    exact: "Typed"
+
+
 class Typed(Struct, frozen=True):
     """One compiled expression.
 
@@ -73,6 +82,8 @@ class Typed(Struct, frozen=True):
     """Anything its type holds, of any length: it is compared with constants, and nothing else is done with it."""
     steps: Steps | None = None
     """Where it is held in whole steps besides. Only of use with the expression it names: rules may copy it along."""
+    digits: Digits | None = None
+    """Where its digits are known besides; of use with the expression it names, as ``steps`` are."""
 
     @property
     def is_number(self) -> bool:
@@ -142,6 +153,26 @@ def inexact(
     Rounding, NaN and infinities can leave the bounds: whatever turns a DOUBLE into a whole number clamps it first.
     """
     return Typed(sql, kind, None, nearest_double(low), nearest_double(high), nullable)
+
+
+def bounded_exactly(value: Typed) -> Typed:
+    """``exactly`` of what has bounds: those of digits are so wide where zero divides that noise would hide all."""
+    return exactly(value) if value.bounded else value
+
+
+def exactly(value: Typed) -> Typed:
+    """A number with its digits where they are known: for what compares, rounds or counts steps."""
+    held = value.digits
+    if held is None or held.value is not value.sql or value.type.oid != NUMERIC.oid:
+        return value
+    return replace(held.exact, nullable=value.nullable, presence=value.presence)
+
+
+def with_digits(value: Typed, exact: Typed | None) -> Typed:
+    """A DOUBLE and, where there are any, its digits: ``exact`` is NULL where it is."""
+    if exact is None or exact.scale is None:
+        return value
+    return replace(value, digits=Digits(value.sql, exact))
 
 
 def nearest_double(bound: Fraction | None) -> Fraction | None:

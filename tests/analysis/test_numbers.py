@@ -99,3 +99,22 @@ def test_a_bucket_is_postgresqls(column: str):
         if number is not None and low <= number < high:
             expected = math.floor((Fraction(number) - low) * 7 / (high - low)) + 1
         assert bucket == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("width_bucket(1 - 26.91 / 29.90, 0, 0.5, 5)", 2), ("width_bucket(CAST(0.21 AS float8), 0, 3, 100)", 7),
+     ("1 - 26.91 / 29.90 >= 0.1", True), ("1 - 26.91 / 29.90 < 0.1", False), ("-(26.91 / 29.90) IN (-0.9, 7)", True),
+     ("round(57 / 200.0, 2) = 0.29", True), ("floor(abs(1.2 / 10 - 0.3) * 100) = 18", True), ("2.0 / 3 * 3 > 2", True),
+     ("-1.0 / 3 * 3 > -1", True), ("CAST(100 * (57 / 200.0) - 28 AS int)", 1), ("26.91 / -29.90 BETWEEN -0.9 AND 0", True),
+     ("CAST(26.91 / 29.90 AS float8) = CAST(0.9 AS float8)", True), ("26.91 / nullif(price, price) > 1", None)],
+)  # fmt: skip
+def test_a_quotient_is_compared_and_rounded_by_its_digits(text: str, expected: object):
+    connection = connect()
+    assert set(values_of(connection, compiled(text).sql)) == {expected}
+    connection.close()
+
+
+def test_digits_without_room_in_128_bits_are_those_of_a_double():
+    assert "INT128" in duck.text(compiled("price / greatest(price, 1) > 0.5").sql)
+    assert "INT128" not in duck.text(compiled("1e36 / 3.0 > 0.5").sql)
