@@ -5,6 +5,7 @@ from functools import cache, cached_property
 
 from msgspec import Struct
 
+from dpproxy.pgcatalog.compiler import casts
 from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.view import CatalogueView
@@ -14,23 +15,8 @@ Row = Mapping[str, object]
 """One row by column name; missing columns are NULL."""
 Rows = Callable[[CatalogueView], Iterable[Row]]
 
-_STORED = {
-    "bool": "BOOLEAN",
-    "bytea": "BLOB",
-    "float4": "FLOAT",
-    "float8": "DOUBLE",
-    "int2": "SMALLINT",
-    "int2vector": "SMALLINT[]",
-    "int4": "INTEGER",
-    "int8": "BIGINT",
-    "interval": "INTERVAL",
-    "oid": "UINTEGER",
-    "oidvector": "UINTEGER[]",
-    "regtype": "UINTEGER",
-    "timestamptz": "TIMESTAMP",
-    "xid": "UINTEGER",
-}
-"""The DuckDB type that stores a PostgreSQL type; other types are texts."""
+_STORED = {"regproc": "VARCHAR", "timestamptz": "TIMESTAMP"}
+"""The DuckDB types of columns whose values are stored otherwise than those of casts."""
 NUMBERED = frozenset({"aggfnoid"})
 """Columns that refer to functions by number: many have the same name."""
 _TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET)}
@@ -66,7 +52,8 @@ def stored_as(kind: str) -> str:
         >>> stored_as("_oid"), stored_as("aclitem"), stored_as("oidvector")
         ('UINTEGER[]', 'VARCHAR', 'UINTEGER[]')
     """
-    return _STORED.get(kind.removeprefix("_"), "VARCHAR") + "[]" * kind.startswith("_")
+    name = kind.removeprefix("_")
+    return (_STORED.get(name) or casts.duckdb_type_of(name) or "VARCHAR") + "[]" * kind.startswith("_")
 
 
 def client_type_name(kind: str) -> SqlType:

@@ -7,8 +7,8 @@ import pytest
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
+from dpproxy.planner.accept import parse
 from dpproxy.policy.model import Discovered, Members
-from dpproxy.sql.grammar import parse
 from dpproxy.values.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
@@ -63,7 +63,7 @@ def answer(catalogue: Catalogue, view: CatalogueView) -> Callable[..., Answer]:
     """Prepare and run a statement; both must describe the same columns."""
 
     def made(sql: str, *values: object) -> Answer:
-        tree = parse(sql)[0]
+        tree = parse(sql, "main", bare=False)
         assert catalogue.covers(tree)
         _, columns = catalogue.prepare(view, tree, [0] * len(values))
         got = catalogue.run(view, tree, values, ROWS)

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import psycopg
 import pytest
-from sqlglot import parse_one
 
 from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
 from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.planner.accept import parse
 from dpproxy.policy.model import Between, Domain, Members
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -110,7 +110,7 @@ def ours() -> Iterator[Callable[[str], tuple[list[tuple[object, ...]], list[str]
     catalogue = Catalogue()
 
     def ask(sql: str) -> tuple[list[tuple[object, ...]], list[str], list[str]]:
-        answer = catalogue.run(view, parse_one(sql, read="postgres"), (), {})
+        answer = catalogue.run(view, parse(sql, "main", bare=False), (), {})
         columns = answer.columns or ()
         return list(answer.rows), [c.name for c in columns], [c.type.name for c in columns]
 

@@ -8,7 +8,7 @@ import pytest
 from psycopg.pq import DiagnosticField, ExecStatus
 
 from dpproxy.pgcatalog import Catalogue, CatalogueView
-from dpproxy.sql import grammar
+from dpproxy.planner.accept import parse
 from dpproxy.values.errors import Refusal
 from dpproxy.wire.styles import styled_columns
 from dpproxy.wire.values import encode_value
@@ -35,7 +35,7 @@ def ours() -> Iterator[Callable[..., Shown]]:
         settings = {**SETTINGS, "timezone": zone}
         view = CatalogueView("postgres", "postgres", ("postgres",), (), settings, 1, process=7)
         try:
-            answer = catalogue.run(view, grammar.parse(sql)[0], (), {})
+            answer = catalogue.run(view, parse(sql, "postgres", bare=False), (), {})
         except Refusal as refusal:
             return (refusal.sqlstate,)
         columns = styled_columns(answer.columns or (), settings)

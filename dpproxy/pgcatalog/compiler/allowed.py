@@ -45,8 +45,8 @@ _FUNCTIONS = (
     exp.Encode, exp.Explode, exp.ExplodingGenerateSeries, exp.Extract, exp.Filter, exp.Floor, exp.Format,
     exp.GenerateSeries, exp.Greatest, exp.GroupConcat, exp.Least, exp.Left,
     exp.Length, exp.Localtimestamp, exp.LogicalAnd, exp.LogicalOr, exp.Lower, exp.Max,
-    exp.Min, exp.Nullif, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.Round, exp.RowNumber,
-    exp.SessionUser, exp.Sign, exp.SplitPart, exp.StartsWith, exp.StringToArray, exp.StrPosition, exp.Substring,
+    exp.Min, exp.Nullif, exp.RegexpExtract, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.Round,
+    exp.RowNumber, exp.SessionUser, exp.Sign, exp.SplitPart, exp.StartsWith, exp.StrPosition, exp.Substring,
     exp.Sum, exp.TimestampTrunc, exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper, exp.Window, exp.WindowSpec,
 )  # fmt: skip
 

@@ -91,28 +91,11 @@ _WORDS: Mapping[str, Callable[[CatalogueView], str | None]] = {
     **SPOKEN,
     "current_database": _database,
     "version": _version,
-    "getdatabaseencoding": lambda _view: "UTF8",
-    "pg_client_encoding": lambda _view: "UTF8",
 }
 
-FIRST_TRANSACTION = 3
-"""The transaction ID that is always returned: the number of transactions is not revealed."""
-_NUMBERS = {
-    "pg_my_temp_schema": 0,
-    "txid_current": FIRST_TRANSACTION,
-    "pg_current_xact_id": FIRST_TRANSACTION,
-}
 _STARTED = datetime.now(UTC)
 """When this process started."""
 _MOMENTS = frozenset({"pg_postmaster_start_time", "pg_conf_load_time"})
-_FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_available": False}
-_NULLS = frozenset({"inet_client_addr", "inet_server_addr"})
-_NULL_NUMBERS = {
-    "inet_client_port": "INTEGER",
-    "inet_server_port": "INTEGER",
-    "txid_current_if_assigned": "BIGINT",
-    "pg_current_xact_id_if_assigned": "BIGINT",
-}
 
 
 _SERVER_FACTS = {
@@ -279,12 +262,8 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
     **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},
     "pg_has_role": ((2, 3), _has_role),
     **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
-    **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
-    **{
-        name: ((0, 0), lambda node, _view: exp.cast(exp.Null(), _NULL_NUMBERS[node.name.lower()]))
-        for name in _NULL_NUMBERS
-    },
     **{name: ((0, 0), lambda _node, _view: moment(_STARTED)) for name in _MOMENTS},
+    "pg_backend_pid": ((0, 0), lambda _node, view: exp.Literal.number(view.process)),
     "age": ((1, 1), _age),
     "aclexplode": ((1, 1), _acl),
     "pg_cancel_backend": ((1, 1), _alone),
@@ -293,20 +272,8 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
 }
 
 
-NAMES = frozenset({
-    *_SPECIAL, *_WORDS, *_NUMBERS, *_FLAGS, *functions.OF_CATALOGUE, "pg_backend_pid",
-})  # fmt: skip
+NAMES = frozenset({*_SPECIAL, *_WORDS, *functions.OF_CATALOGUE})
 """Functions that are answered in statements about the catalogue alone."""
-
-
-def _constant(name: str, view: CatalogueView) -> exp.Expr | None:
-    if name in _WORDS:
-        return spoken(_WORDS[name](view))
-    if name == "pg_backend_pid":
-        return exp.Literal.number(view.process)
-    if name in _NUMBERS:
-        return exp.Literal.number(_NUMBERS[name])
-    return exp.Boolean(this=_FLAGS[name]) if name in _FLAGS else None
 
 
 def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expr, str | None]:
@@ -316,10 +283,8 @@ def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expr, str |
         UndefinedFunction: not on the list, or with another count of arguments.
     """
     name, count = node.name.lower(), len(node.expressions)
-    if not count:
-        constant = _constant(name, view)
-        if constant is not None:
-            return constant, None
+    if not count and name in _WORDS:
+        return spoken(_WORDS[name](view)), None
     if name in _SPECIAL:
         (low, high), build = _SPECIAL[name]
         if low <= count <= high:

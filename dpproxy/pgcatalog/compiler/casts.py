@@ -5,10 +5,12 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import written_name
+from dpproxy.pgcatalog.compiler.results import OBJECTS as OBJECT_KINDS
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import (
     BPCHAR,
     CHAR,
+    IN_DUCKDB,
     INET,
     INT2VECTOR,
     JSON,
@@ -29,37 +31,17 @@ sql_identifier character_data yes_or_no regcollation
 """
 """Types that the engine holds as texts."""
 _STORED: dict[str, str] = {
-    "bool": "BOOLEAN",
+    **{kind.name: stored for stored, kind in IN_DUCKDB.items()},
     "boolean": "BOOLEAN",
-    "int2": "SMALLINT",
     "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "int4": "INTEGER",
-    "integer": "INTEGER",
-    "int8": "BIGINT",
+    **dict.fromkeys(("int", "integer", "cardinal_number"), "INTEGER"),
     "bigint": "BIGINT",
-    "float": "FLOAT",
-    "float4": "FLOAT",
-    "float8": "DOUBLE",
-    "real": "FLOAT",
+    **dict.fromkeys(("float", "real"), "FLOAT"),
     "double": "DOUBLE",
-    "numeric": "DECIMAL(38,10)",
-    "decimal": "DECIMAL(38,10)",
-    "oid": "UINTEGER",
-    "xid": "UINTEGER",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
+    **dict.fromkeys(("numeric", "decimal"), "DECIMAL(38,10)"),
+    **dict.fromkeys(("oid", "xid", *OBJECT_KINDS), "UINTEGER"),
     "timestampntz": "TIMESTAMP",
-    "timestamptz": "TIMESTAMP WITH TIME ZONE",
-    "time": "TIME",
-    "interval": "INTERVAL",
-    **dict.fromkeys(
-        ["regclass", "regnamespace", "regproc", "regprocedure", "regrole", "regtype"], "UINTEGER"
-    ),
-    "uuid": "UUID",
-    "bytea": "BLOB",
     "varbinary": "BLOB",
-    "cardinal_number": "INTEGER",
     "int2vector": "SMALLINT[]",
     "oidvector": "UINTEGER[]",
     **dict.fromkeys(_TEXTS.split(), "VARCHAR"),

@@ -4,7 +4,7 @@ None of these reads a file, a setting or the environment of the process, sleeps,
 its arguments.
 """
 
-from dpproxy.pgcatalog.compiler.macros import PREFIX
+from dpproxy.pgcatalog.compiler import macros
 
 _COUNTED = """
 analyze_count autoanalyze_count autovacuum_count blocks_fetched blocks_hit db_blocks_fetched db_blocks_hit db_deadlocks
@@ -20,45 +20,13 @@ _DONE = "analyze autoanalyze autovacuum vacuum"
 _VISIBLE = "collation conversion opclass operator opfamily statistics_obj ts_config ts_dict ts_parser ts_template type"
 _SIZED = "database indexes relation table tablespace total_relation"
 
-_MACRO = {
-    "acldefault": "not_kept",
-    "array_lower": "array_lower",
-    "array_upper": "array_upper",
-    "array_to_string": "join_array",
-    "_pg_expandarray": "expand_array",
+_TARGETS = {
     "bpchar": "as_text",
-    "cardinality": "cardinality",
-    "col_description": "column_comment",
-    "format_type": "format_type",
-    "obj_description": "object_comment",
-    "oidvectortypes": "vector_types",
-    "pg_char_to_encoding": "char_to_encoding",
-    "pg_describe_object": "null3",
-    "pg_encoding_to_char": "encoding_to_char",
-    "pg_advisory_unlock_all": "nothing",
-    "pg_blocking_pids": "no_processes",
-    "pg_get_constraintdef": "constraint_text",
-    "pg_get_expr": "expression_text",
     "pg_function_is_visible": "table_visible",
-    "pg_get_function_arguments": "function_arguments",
-    "pg_get_function_identity_arguments": "function_arguments",
-    "pg_get_function_result": "function_result",
-    "pg_get_indexdef": "index_text",
-    "pg_get_userbyid": "name_of_role",
+    "pg_get_function_identity_arguments": "pg_get_function_arguments",
     "pg_is_other_temp_schema": "false_of",
-    "pg_index_column_has_property": "property_of_column",
-    "pg_index_has_property": "property_of_index",
-    "pg_indexam_has_property": "property_of_method",
-    "pg_partition_ancestors": "no_objects",
-    "pg_partition_root": "no_object",
     "pg_relation_is_publishable": "false_of",
     "pg_table_is_visible": "table_visible",
-    "pg_tablespace_location": "no_place",
-    "pg_size_pretty": "size_text",
-    "quote_ident": "quote_identifier",
-    "quote_literal": "quote_text",
-    "quote_nullable": "quote_null",
-    "shobj_description": "null2",
     "to_regclass": "to_class",
     "to_regnamespace": "to_schema",
     "to_regrole": "to_role",
@@ -67,7 +35,9 @@ _MACRO = {
     **dict.fromkeys((f"pg_{kind}_size" for kind in _SIZED.split()), "zero_of"),
     **dict.fromkeys((f"pg_stat_get_{name}" for name in _COUNTED.split()), "zero_of"),
     **dict.fromkeys((f"pg_stat_get_last_{name}_time" for name in _DONE.split()), "no_moment"),
+    **{name: name for name in macros.FUNCTIONS},
 }
+"""PostgreSQL's name to that of the macro."""
 
 _BY_COUNT = {
     "has_any_column_privilege": (2, 3),
@@ -106,7 +76,7 @@ regexp_replace
 
 FUNCTIONS: dict[str, str] = {
     **{name: name for name in _SAME.split()},
-    **{name: PREFIX + macro for name, macro in _MACRO.items()},
+    **{name: macros.PREFIX + macro for name, macro in _TARGETS.items()},
     "any": "any",
     "all": "all",
     "some": "any",
@@ -118,7 +88,7 @@ FUNCTIONS: dict[str, str] = {
 """PostgreSQL's name to DuckDB's, for calls that are only renamed."""
 
 OF_CATALOGUE = frozenset({
-    *_MACRO, "any", "all", "some", "array_length", "array_position", "array_append", "array_cat", "array_prepend",
+    *_TARGETS, "any", "all", "some", "array_length", "array_position", "array_append", "array_cat", "array_prepend",
     "array_remove", "encode", "format", "generate_series", "generate_subscripts", "json_build_object", "json_object",
     "jsonb_build_object", "row", "row_to_json", "string_to_array", "unnest", "pg_typeof",
 })  # fmt: skip

@@ -299,8 +299,8 @@ _PREDICATES = (
 )  # fmt: skip
 _MAKE_TEXT = (
     exp.ArrayToString, exp.Chr, exp.Concat, exp.ConcatWs, exp.CurrentVersion, exp.Encode, exp.Format, exp.GroupConcat,
-    exp.Left, exp.Lower, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.SplitPart, exp.Substring,
-    exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper,
+    exp.Left, exp.Lower, exp.RegexpExtract, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.SplitPart,
+    exp.Substring, exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper,
 )  # fmt: skip
 _NAMED = (exp.CurrentUser, exp.SessionUser, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema)
 

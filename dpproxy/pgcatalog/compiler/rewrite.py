@@ -254,7 +254,7 @@ def _column(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if not node.table and not node.this.args.get("quoted") and name in calls.SPOKEN:
         return calls.spoken(calls.SPOKEN[name](state.view))
     if name in _SYSTEM_COLUMNS and not node.this.args.get("quoted"):
-        return _cast(exp.Literal.number(_SYSTEM_COLUMNS[name]), "UINTEGER")
+        return numbers.cast(exp.Literal.number(_SYSTEM_COLUMNS[name]), "UINTEGER")
     node.set("db", None)
     node.set("catalog", None)
     return node
@@ -262,10 +262,6 @@ def _column(node: exp.Expr, state: Rewritten) -> exp.Expr:
 
 _SYSTEM_COLUMNS = {"xmin": 1, "xmax": 0, "cmin": 0, "cmax": 0, "tableoid": 0}
 """System columns that every table has in PostgreSQL, with the constant that each has here."""
-
-
-def _cast(value: exp.Expr, kind: str) -> exp.Expr:
-    return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
 def use_macro(state: Rewritten, name: str) -> None:
@@ -327,7 +323,7 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
 
 def _as_integer(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     """A cast of what the engine counts in 64 bits to integer, which PostgreSQL returns."""
-    return _cast(node.copy(), "INTEGER")
+    return numbers.cast(node.copy(), "INTEGER")
 
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
@@ -346,6 +342,7 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.In: lambda node, state: objects.comparison(node, partial(use_macro, state)),
     exp.Literal: lambda node, _state: numbers.literal(node),
     exp.Pow: lambda node, _state: numbers.power(node),
+    exp.RegexpExtract: lambda node, _state: texts.match(node),
     exp.Round: lambda node, _state: numbers.round_half_even(node),
     exp.TimestampTrunc: lambda node, _state: numbers.truncate(node),
     exp.StringToArray: lambda node, _state: texts.split(node),

@@ -40,19 +40,25 @@ _TEMPLATE = re.compile(r"(?:%[YmdHMSfZ]|[-/.,:; T])+", re.ASCII)
 _GROUP = re.compile(r"(?<!\\)\((?!\?)")
 
 
-def substring(node: exp.Expr) -> exp.Expr:
-    """``substring(x FROM 'a=(.*)')``: the first group, or the whole match; NULL without a match."""
-    pattern = node.args.get("start")
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        return _piece(node)
-    group = exp.Literal.number(1 if _GROUP.search(pattern.name) else 0)
+def match(node: exp.Expr) -> exp.Expr:
+    """``substring(x FROM 'a=(.*)')``: the first group, or the whole match; NULL without a match.
+
+    Raises:
+        Unsupported: a pattern that is not constant.
+    """
+    pattern = node.expression
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string) or node.args.get("parameters"):
+        raise Unsupported("a match takes a literal pattern and no flags here", position=position(node))
+    group = node.args["group"] if _GROUP.search(pattern.name) else exp.Literal.number(0)
     found = call("regexp_extract", node.this.copy(), pattern.copy(), group)
     return exp.Case(ifs=[exp.If(this=exp.RegexpLike(this=node.this, expression=pattern), true=found)])
 
 
-def _piece(node: exp.Expr) -> exp.Expr:
+def substring(node: exp.Expr) -> exp.Expr:
     """Substring by positions; positions below 1 count, and are empty."""
     start, length = node.args.get("start"), node.args.get("length")
+    if isinstance(start, exp.Literal) and start.is_string:
+        return match(exp.RegexpExtract(this=node.this, expression=start, group=exp.Literal.number(1)))
     if start is None or (isinstance(start, exp.Literal) and start.name != "0"):
         return node
     return call(f"{macros.PREFIX}piece", node.this, start, *([length] if length is not None else []))
@@ -183,7 +189,7 @@ def join(node: exp.Expr) -> exp.Expr:
     macro = _LISTS_BY_KIND.get(element.oid) if element is not None else None
     listed = node.this if macro is None else call(macros.PREFIX + macro, node.this)
     null = node.args.get("null")
-    return call(f"{macros.PREFIX}join_array", listed, node.expression, *([null] if null else []))
+    return call(f"{macros.PREFIX}array_to_string", listed, node.expression, *([null] if null else []))
 
 
 def split(node: exp.Expr) -> exp.Expr:
@@ -194,7 +200,7 @@ def split(node: exp.Expr) -> exp.Expr:
 
 
 _PLACE = re.compile(r"%([sIL%])")
-_QUOTED = {"I": "quote_identifier", "L": "quote_null"}
+_QUOTED = {"I": "quote_ident", "L": "quote_nullable"}
 """The macros for the placeholders of format that quote."""
 
 

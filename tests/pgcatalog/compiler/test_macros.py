@@ -51,13 +51,13 @@ def test_format_type_keeps_the_order_of_rows(ask: Callable[..., list[tuple[objec
 
 
 def test_an_argument_counts_wherever_the_body_names_it():
-    nested = parse_one("c_quote_text(c_quote_text(c_quote_text(1)))", read="duckdb")
-    alone = parse_one("c_quote_text(1)", read="duckdb")
+    nested = parse_one("c_quote_literal(c_quote_literal(c_quote_literal(1)))", read="duckdb")
+    alone = parse_one("c_quote_literal(1)", read="duckdb")
     plain = parse_one("lower(lower(lower(1)))", read="duckdb")
     assert expanded_words(alone) < expanded_words(nested)
     assert expanded_words(plain) == 4
-    named = parse_one("c_constraint_text(1, 2)", read="duckdb")
-    assert expanded_words(named) > expanded_words(parse_one("c_constraint_text(1)", read="duckdb"))
+    named = parse_one("c_pg_get_constraintdef(1, 2)", read="duckdb")
+    assert expanded_words(named) > expanded_words(parse_one("c_pg_get_constraintdef(1)", read="duckdb"))
 
 
 @pytest.mark.parametrize("function", ["quote_ident", "to_regclass", "pg_get_userbyid", "array_to_string"])

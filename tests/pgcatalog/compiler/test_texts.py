@@ -18,6 +18,7 @@ from dpproxy.values.errors import Refusal, Unsupported
         ("substring('a(b' FROM '\\(b')", "(b"),
         ("substring('abc' FROM 'x(.)')", None),
         ("pg_catalog.substring('abc', 'b.')", "bc"),
+        ("(regexp_match('abc', '(b)(.)'))[2]", "c"),
         ("substring('abc' FROM 2)", "bc"),
         ("substring('abc', 1, 2)", "ab"),
         ("'_x' LIKE E'\\\\_%'", True),
@@ -52,6 +53,8 @@ def test_columns_of_bytes_are_empty(ask: Callable[..., list[tuple[object, ...]]]
         "format(relname)",
         "format('%2$s', 'a', 'b')",
         "format('%s')",
+        "(regexp_match(relname, 'A(b)', 'i'))[1]",
+        "(regexp_match(relname, relname))[1]",
     ],
 )
 def test_what_is_not_read_is_refused(ask: Callable[..., list[tuple[object, ...]]], sql: str):

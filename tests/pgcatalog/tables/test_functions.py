@@ -17,7 +17,10 @@ from dpproxy.values.errors import Unsupported
 
 OF_GRAMMAR = {"all", "any", "coalesce", "greatest", "least", "nullif", "row", "some", "trim"}
 """What the grammar reads as something of its own; PostgreSQL has no function of the name either."""
-LEFT_OUT = {"_pg_expandarray", "acldefault", "pg_partition_ancestors"}
+LEFT_OUT = {
+    "_pg_expandarray", "acldefault", "inet_client_addr", "inet_server_addr", "pg_current_xact_id",
+    "pg_current_xact_id_if_assigned", "pg_partition_ancestors",
+}  # fmt: skip
 """Functions of information_schema, and of types that do not exist here."""
 
 
