@@ -8,7 +8,7 @@ with the probability that is asked for. Proof: ``averaged.md``.
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial, reduce
-from math import ceil, floor, log, log2, nextafter, sqrt
+from math import ceil, exp, floor, log, log2, nextafter, sqrt
 from typing import Final, Protocol
 
 import numpy as np
@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 SCALE: Final = 1 << 20
 """What whole weights add up to."""
 STEP: Final = 0.75
-"""Between the tails of two knots of a law."""
+"""Between the tails of two knots of a law, at most."""
+KNOTS: Final = 64
+"""Of a law, about: where less may be missed they are farther apart."""
 BEYOND: Final = 1024
 """The last knot's tail is this much smaller than what may be missed."""
 _FINE: Final = 3
@@ -214,12 +216,18 @@ def _law(draw: Draw, weight: float, allowed: float) -> _Law:
         return _added(replace(draw, terms=1), draw.terms, weight, _shared(allowed, draw.terms))
     tails = [1.0]
     knots = [0.0]
+    step = _step(allowed)
     while tails[-1] > allowed / BEYOND:
-        tail = Fraction(tails[-1] * STEP)
+        tail = Fraction(tails[-1] * step)
         half = draw.mechanism.half_width(1 - tail)[draw.component] + 0.5
         tails.append(float(tail))
         knots.append(nextafter(half * weight, half))
     return _hull(np.array(knots), np.array(tails))
+
+
+def _step(allowed: float) -> float:
+    """Between the tails of two knots."""
+    return min(STEP, exp(log(allowed / BEYOND) / KNOTS))
 
 
 def _shared(allowed: float, terms: int) -> float:
@@ -260,7 +268,7 @@ def _sum(one: _Law, other: _Law, allowed: float) -> _Law:
     if min(len(one.knots), len(other.knots)) == 1:  # nothing is known of one
         return _hull(np.array([0.0]), np.array([1.0]))
     (a, some), (b, others) = one.mixture(), other.mixture()
-    missing = float(1 - (1 - one.tails[-1]) * (1 - other.tails[-1]))
+    missing = float(one.tails[-1] + other.tails[-1])
     shares = (some[:, None] * others[None, :]).ravel()
     wide = np.maximum(a[:, None], b[None, :]).ravel()
     narrow = np.minimum(a[:, None], b[None, :]).ravel()
@@ -269,13 +277,13 @@ def _sum(one: _Law, other: _Law, allowed: float) -> _Law:
 
     def tail(x: float) -> float:
         beyond = np.where(x < apart, 1 - x / wide, np.maximum(together - x, 0.0) ** 2 / twice)
-        return min(1.0, float(np.dot(shares, beyond)) * (1 + ROUNDING) + missing)
+        return min(1.0, float(np.sum(shares * beyond)) * (1 + ROUNDING) + missing)
 
-    knots, tails = [0.0], [1.0]
+    knots, tails, fall = [0.0], [1.0], _step(allowed)
     top = float(one.knots[-1] + other.knots[-1])
     step = float(one.knots[1] + other.knots[1]) / 2
     while tails[-1] > max(allowed / BEYOND, 2 * missing):
-        knots.append(_least(tail, tails[-1] * STEP, knots[-1], top, step))
+        knots.append(_least(tail, tails[-1] * fall, knots[-1], top, step))
         tails.append(tail(knots[-1]))
         step = knots[-1] - knots[-2]
     return _hull(np.array(knots), np.array(tails))

@@ -98,8 +98,8 @@ class OpenRows(Struct, frozen=True):
         ]:
             found = self.find(node)
             if found is not None:
-                named = self._named(found)
-                node.set("table", named.args.get("table"))
+                node.this.set("quoted", value=True)
+                node.set("table", self._named(found).args.get("table"))
 
 
 def _written(name: str, alias: str | None) -> exp.Column:

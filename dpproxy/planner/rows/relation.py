@@ -12,6 +12,7 @@ from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.refusals import unknown_column
 from dpproxy.planner.rows.fields import Field, Identifier
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedTable
 from dpproxy.values.structs import PartlyShown
 
@@ -190,6 +191,8 @@ def normal(select: exp.Select, rows: JoinedRows, shown: frozenset[str] = frozens
     columns = [n for n in own_nodes(copy) if type(n) is exp.Column and not isinstance(n.this, exp.Star)]
     for node in [n for n in columns if id(n) not in kept]:
         found = list(rows.candidates(node))
+        if found:  # in quotes and without, it is one
+            node.this.set("quoted", identifier(node.name) != node.name)
         if node.table and not found and all(s.alias != node.table for s in rows.scans) and rows.outer is None:
             raise UndefinedTable(
                 f'missing FROM-clause entry for table "{node.table}"', position=position(node)

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from udfs.mechanisms import Gaussian, Laplace, Staircase
-from udfs.mechanisms.averaged import MOST_TERMS, SCALE, Averaged, Draw, widest
+from udfs.mechanisms.averaged import KNOTS, MOST_TERMS, SCALE, Averaged, Draw, _added, _shared, widest
 
 USUAL = Fraction(19, 20)
 TENTH = 10**8
@@ -172,3 +172,14 @@ def test_a_sum_whose_law_leaves_too_much_out_is_bounded_by_its_variance(terms: i
     draw = Draw(Laplace((1,), TENTH), 0, terms)
     assert Averaged((draw,)).half_width(USUAL) >= 1.95 * draw.variance**0.5
     assert Averaged((draw, draw)).half_width(USUAL) >= 1.95 * (draw.variance / 2) ** 0.5
+
+
+@pytest.mark.parametrize("nines", [6, 9, 12, 15])
+def test_bounds_of_any_confidence_take_as_much_work(nines: int):
+    """Laws keep about ``KNOTS`` points, and stay far nearer than all draws at once."""
+    mechanism, many, confidence = Staircase.best((1,), 57 * 10**7), 12, 1 - Fraction(1, 10**nines)
+    allowed = float(1 - confidence)
+    law = _added(Draw(mechanism, 0), many, 1.0, _shared(allowed, many))
+    assert len(law.knots) <= KNOTS + 2
+    alone = mechanism.half_width(1 - (1 - confidence) / many)[0]
+    assert Averaged((Draw(mechanism, 0, many),)).half_width(confidence) < many * alone / 4
