@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_FLOOR
 from fractions import Fraction
-from typing import assert_never
 
 from dpproxy.accounting.model import (
     MAX_NANO,
@@ -123,5 +122,3 @@ def _name(debit: Debit) -> str:
             return f'privacy budget "{account.name}"'
         case AccountKind.CEILING:
             return f'the privacy ceiling of "{account.name}"'
-        case _:
-            assert_never(account.kind)

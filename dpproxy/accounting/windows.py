@@ -15,7 +15,6 @@ bounded as rho alone; no sum of epsilon bounds them, so a plain ceiling with som
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -94,8 +93,6 @@ def _placed(debit: Debit, totals: Mapping[Own, Total], now: int, concentrated: b
             today = now // DAY
             first, after = _period(debit.refresh, today)
             return own, _in_window(debit, epoch + today + 1), epoch + first, after
-        case _:
-            assert_never(account.kind)
 
 
 def _in_window(debit: Debit, window: int) -> Debit:

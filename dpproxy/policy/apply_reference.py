@@ -3,8 +3,6 @@
 The table has to be public when it is referred to. Where it later is not, ``usable`` leaves the domain out.
 """
 
-from typing import assert_never
-
 from msgspec.structs import replace
 
 from dpproxy.policy.apply_foreign_key import check_length, check_one_unit, texts
@@ -82,8 +80,6 @@ def change_taxonomy(policy: Policy, change: TaxonomyChange, schema: Schema | Non
             _unused(policy, change.name)
             kept = {name: one for name, one in policy.taxonomies.items() if name != change.name.text}
             return replace(policy, taxonomies=kept)
-        case _:
-            assert_never(change)
 
 
 def _following(table: TablePolicy, taxonomy: Taxonomy) -> TablePolicy:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, Final, NoReturn, assert_never
+from typing import Any, Final, NoReturn
 
 from msgspec.structs import replace
 
@@ -166,7 +166,6 @@ class Queries:
                 return replace(answer, columns=answer.columns and styled_columns(answer.columns, settings))
             case Signal() | None as signal:
                 return Answer("") if signal is None else signal.run(self.state.send, values)
-        assert_never(statement.action)
 
     def _news(self) -> list[m.NoticeResponse]:
         """The notices of the running statement since the last call."""
