@@ -86,16 +86,6 @@ def read_mac(connection: StoreConnection, sequence: int) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def read_since(
-    connection: StoreConnection, known: int, after: int
-) -> list[tuple[int, str, int, int, bytes, bytes]]:
-    """(sequence, kind, time, loss, key of the release, mac) of one entry, and of those after another one."""
-    columns = "sequence, kind, at, nano, release, mac"
-    sql = f"SELECT {columns} FROM entry WHERE sequence = ? OR sequence > ? ORDER BY sequence"  # noqa: S608
-    found: list[tuple[int, str, int, int, bytes, bytes]] = connection.execute(sql, (known, after)).fetchall()
-    return found
-
-
 def read_payers(connection: StoreConnection, origin: int) -> frozenset[Account]:
     """The accounts debited for the release of the charge ``origin``, in any window (0 here): each pays only once."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from dpproxy.accounting import book
 from dpproxy.accounting.batch import Batch, Charged
@@ -38,6 +38,15 @@ class Unwritten(Exception):
     def __init__(self, *, again: bool = True) -> None:
         super().__init__()
         self.again = again
+
+
+class Lost(Exception):
+    """The connection was lost; where that was during a commit of entries, the ledger may have those of ``batch``."""
+
+    def __init__(self, batch: Batch | None, result: object) -> None:
+        super().__init__()
+        self.batch = batch
+        self.result = result
 
 
 class LedgerDatabase:
@@ -88,32 +97,50 @@ class LedgerDatabase:
             raise Unwritten(again=False) from Mismatch(self.altered)
         if not self._is_marked:  # else this would charge for statements that then cannot be answered
             self._follow(self.head, again=True)
-        try:
-            return self._commit(fill)
-        except Overtaken:
-            self._alone = 0
-            return self._commit(fill)
+        lost: Lost | None = None
+        while True:
+            try:
+                return self._commit(fill, lost)
+            except Overtaken:  # the head is not expected to be a known one again
+                continue
+            except Lost as found:
+                if lost is not None:
+                    raise Unwritten(again=False) from found.__cause__
+                lost = found
 
-    def _commit(self, fill: Callable[[Batch], T]) -> T:
-        ending, alone = False, self._alone
+    def _commit(self, fill: Callable[[Batch], T], lost: Lost | None) -> T:
+        """One attempt; where the connection was ``lost`` in the last one, first see whether that was written."""
+        attempt: Lost | None = None
+        alone = self._alone
         self._alone = 0  # unless this goes well
         try:
             connection, row = self._begin(book.row_of(self.head, self._seals) if alone >= ALONE else None)
             before = self._head(connection, row)
             alone = alone + 1 if before == self.head else 0
             self._check_mark(connection, before)
-            batch = Batch(connection, self._seals, before, self._clock() // 1000, self.known, self._charged)
-            result = fill(batch)
-            batch.write()
-            if batch.head != before:
-                book.write_head(connection, self._seals, batch.head)
-            ending = True
-            connection.commit()
+            # No other process can have written the same entries: each names a session, by a random number.
+            if lost is not None and lost.batch is not None and self._has(connection, lost.batch.head):
+                batch, result = lost.batch, cast("T", lost.result)
+                connection.rollback()
+            else:
+                batch = Batch(
+                    connection, self._seals, before, self._clock() // 1000, self.known, self._charged
+                )
+                result = fill(batch)
+                batch.write()
+                if batch.head != before:
+                    book.write_head(connection, self._seals, batch.head)
+                attempt = Lost(batch if batch.head != before else None, result)
+                connection.commit()
         except faults(Mismatch) as error:
             self.known.forget()
+            is_lost = self._connection is not None and not self._store.is_usable(self._connection)
             self.close()
+            if is_lost:
+                raise attempt or Lost(None, None) from error
             # A server may have committed before the connection was lost.
-            raise Unwritten(again=not ending or self._store.is_undone(error)) from error
+            again = lost is None and (attempt is None or self._store.is_undone(error))
+            raise Unwritten(again=again) from error
         except Overtaken:  # it was rolled back
             raise
         except BaseException:  # the next transaction must not take it along
@@ -121,11 +148,11 @@ class LedgerDatabase:
             self.close()
             raise
         self._alone = alone
-        self.head = batch.head
+        is_further, self.head = batch.head != self.head, batch.head
         batch.totals.publish(self.known, batch.head)
         self._remember(batch.charged)
         self._logged += COMMIT_BYTES + batch.kept
-        if batch.head != before:
+        if is_further:
             self._follow(batch.head, again=False)
         return result
 
@@ -156,23 +183,42 @@ class LedgerDatabase:
         self._is_marked = True
 
     def _head(self, connection: book.StoreConnection, row: book.Row | None) -> Head:
-        """The head in the database. Raises Mismatch unless its chain contains the head last committed here."""
-        head = book.head_of(row, self._seals)
-        if head != self.head:
-            known = self.head
-            since = book.read_since(connection, known.sequence, max(known.sequence, head.sequence - RECENT))
-            reached = None if known.sequence else known.mac
-            for sequence, kind, at, nano, release, mac in since:
-                if sequence == known.sequence:
-                    reached = bytes(mac)
-                elif kind == EntryKind.CHARGE.value:
-                    self._remember({(bytes(release), nano): (sequence, at)})
-            if reached is None:  # it may have been archived meanwhile, as the seal of the record says
-                begin = beginning(self._store, connection, self._seals, head)
-                reached = known.mac if begin.place.sequence >= known.sequence else None
-            if (head.ledger, reached) != (known.ledger, known.mac) or head.sequence < known.sequence:
-                raise Mismatch("it is not the ledger that was opened")
+        """The head in the database. Raises Mismatch unless its chain contains the head last committed here.
+
+        What other processes have written since is added to what is remembered.
+        """
+        head, known = book.head_of(row, self._seals), self.head
+        if head == known:
+            return head
+        after = max(known.sequence, head.sequence - RECENT)
+        try:
+            since = list(book.read_entries(connection, "WHERE e.sequence >= ?", (after,)))
+        except ValueError as error:
+            raise Mismatch("an entry cannot be read") from error
+        reached = not known.sequence or any(
+            mac == known.mac for entry, mac in since if entry.sequence == known.sequence
+        )
+        reached = reached or self._has_left(connection, known, head)
+        if not reached or head.ledger != known.ledger or head.sequence < known.sequence:
+            raise Mismatch("it is not the ledger that was opened")
+        new = [entry for entry, _ in since if entry.sequence > known.sequence]
+        if len(new) == head.sequence - known.sequence:
+            self.known.follow(known, head, new)
+        charged = [entry for entry in new if entry.kind == EntryKind.CHARGE.value]
+        self._remember({(entry.release, entry.nano): (entry.sequence, entry.at) for entry in charged})
         return head
+
+    def _has_left(self, connection: book.StoreConnection, known: Head, head: Head) -> bool:
+        """Whether an entry that is not among the last ones is in the ledger, or was archived meanwhile."""
+        if self._has(connection, known):
+            return True
+        # The seal of the record says so.
+        return beginning(self._store, connection, self._seals, head).place.sequence >= known.sequence
+
+    @staticmethod
+    def _has(connection: book.StoreConnection, head: Head) -> bool:
+        """Whether the chain in the database contains a head."""
+        return not head.sequence or book.read_mac(connection, head.sequence) == head.mac
 
     def _remember(self, charged: Charged) -> None:
         self._charged |= charged
@@ -187,10 +233,9 @@ class LedgerDatabase:
             marked = self._mark.read()
         except (StartupError, Missing):
             return  # reported when the mark is moved
-        if marked != head:
-            reached = book.read_mac(connection, marked.sequence) if marked.sequence else marked.mac
-            if marked.sequence > head.sequence or reached != marked.mac:
-                raise Mismatch("its high-water mark is that of a copy")
+        # Read first: where another process wrote, so is the head.
+        if marked != head and (not self._has(connection, marked) or marked.sequence > head.sequence):
+            raise Mismatch("its high-water mark is that of a copy")
 
     def _connect(self) -> book.StoreConnection:
         """The open connection, or a new one after a failure."""
@@ -199,16 +244,9 @@ class LedgerDatabase:
         return self._connection
 
     def _begin(self, expected: book.Row | None = None) -> tuple[book.StoreConnection, book.Row | None]:
-        """Begin a writing transaction, over a new connection if this one was lost in the meantime."""
+        """Begin a writing transaction."""
         connection = self._connect()
-        try:
-            return connection, self._store.begin(connection, expected)
-        except faults():
-            if self._store.is_usable(connection):
-                raise
-            self.close()
-            connection = self._connect()
-            return connection, self._store.begin(connection)
+        return connection, self._store.begin(connection, expected)
 
     def _check_writable(self) -> None:
         try:

@@ -14,7 +14,16 @@ from msgspec import Struct
 from dpproxy.accounting import book
 from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.chain import Head
-from dpproxy.accounting.model import Account, AccountKind, Cost, Key, Own, key_of
+from dpproxy.accounting.model import (
+    Account,
+    AccountKind,
+    Cost,
+    EntryKind,
+    Key,
+    LedgerEntry,
+    Own,
+    key_of,
+)
 
 MOST = 100
 """The most accounts in one statement: databases limit a UNION to some hundred parts."""
@@ -83,6 +92,20 @@ class TotalsCache:
                 self._totals[own] = total
             while len(self._totals) > REMEMBERED:
                 del self._totals[next(iter(self._totals))]
+
+    def follow(self, before: Head, head: Head, entries: Iterable[LedgerEntry]) -> None:
+        """Add what other processes have charged, in all ``entries`` between the head ``before`` and ``head``."""
+        with self._lock:
+            if self._head != before:
+                return
+            if any(entry.kind == EntryKind.RESET.value for entry in entries):
+                self._totals.clear()
+            self._head = head
+            for posting in (posting for entry in entries for posting in entry.postings):
+                account, cost = posting.account, _cost(posting.nano, posting.delta, posting.rho)
+                total = self._totals.get(account.own)
+                if total is not None:
+                    self._totals[account.own] = _with(total, account, cost)
 
     def forget(self) -> None:
         """Discard all totals."""
@@ -194,6 +217,14 @@ class Totals:
             some = asked[at : at + MOST]
             values = [v for own in some for v in (own if since is None else (*own, since[own]))]
             yield from self._connection.execute(" UNION ALL ".join([sql] * len(some)), values)
+
+
+def _with(total: Total, account: Account, cost: Cost) -> Total:
+    """The total with one more debit."""
+    rows, place = total.rows, (account.block, account.window)
+    if account.window >= total.since:
+        rows = {**rows, place: rows.get(place, _NOTHING) + cost}
+    return Total(max(total.latest, account.window), total.since, rows)
 
 
 def _cost(nano: int, delta: str, rho: str) -> Cost:

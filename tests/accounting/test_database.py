@@ -297,8 +297,52 @@ def test_a_head_that_was_put_back_is_not_written_over(on_server: tuple[Place, st
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_a_commit_of_unknown_outcome_is_not_answered_and_stays_charged(
-    on_server: tuple[Place, str], make: Make, monkeypatch: pytest.MonkeyPatch, *, committed: bool
+@pytest.mark.parametrize("losses", [1, 2])
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_commit_whose_connection_is_lost_is_charged_once(
+    on_server: tuple[Place, str],
+    make: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    committed: bool,
+    losses: int,
+    others: int,
+):
+    """It is found in the ledger or written then; where that fails too nobody is answered, and it may stay charged."""
+    place, _ = on_server
+    with closing(place.open()) as database, closing(place.open()) as other:
+        database.commit(lambda batch: batch.charge(make()))
+        commit, left = PostgresConnection.commit, [losses]
+
+        def lose(self: PostgresConnection) -> None:
+            if not left[0]:
+                return commit(self)
+            left[0] -= 1
+            if committed:
+                commit(self)
+            self.close()
+            if others and not left[0]:
+                other.commit(lambda batch: batch.charge(make("bob")))
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(PostgresConnection, "commit", lose)
+            if losses == 1 or committed:
+                found = database.commit(lambda batch: batch.charge(make())).sequence
+                assert found == 2 + (others if not committed else 0)
+                left[0] = 0
+            else:
+                with pytest.raises(Unwritten) as caught:
+                    database.commit(lambda batch: batch.charge(make()))
+                assert not caught.value.again
+        last = database.commit(lambda batch: batch.charge(make())).sequence
+        with closing(place.store.connect(writing=False)) as connection:
+            assert spent_of(connection, Account.budget("research")).nano == last
+    assert place.verified().sequence == last == place.mark.read().sequence
+
+
+def test_an_answer_whose_commit_is_lost_is_stored(
+    on_server: tuple[Place, str], make: Make, monkeypatch: pytest.MonkeyPatch
 ):
     place, _ = on_server
     with closing(place.open()) as database:
@@ -306,21 +350,16 @@ def test_a_commit_of_unknown_outcome_is_not_answered_and_stays_charged(
         commit = PostgresConnection.commit
 
         def lose(self: PostgresConnection) -> None:
-            if committed:
-                commit(self)
+            patch.undo()
             self.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
         with monkeypatch.context() as patch:
             patch.setattr(PostgresConnection, "commit", lose)
-            with pytest.raises(Unwritten) as caught:
-                database.commit(lambda batch: batch.charge(make()))
-            assert not caught.value.again
-        assert place.verified().sequence == 1 + committed
-        reserved = database.commit(lambda batch: batch.charge(make()))
-        assert reserved.sequence == 2 + committed
+            database.commit(lambda batch: batch.keep(1, bytes(32), 1, b"rows"))
+        assert PostgresConnection.commit is commit
         with closing(place.store.connect(writing=False)) as connection:
-            assert spent_of(connection, Account.budget("research")).nano == 2 + committed
+            assert connection.execute("SELECT count(*) FROM release").fetchone() == (1,)
 
 
 def test_who_holds_the_head_is_waited_for_and_not_for_ever(on_server: tuple[Place, str], make: Make):

@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 from msgspec.structs import replace
 
+from dpproxy.accounting import database
 from dpproxy.accounting import totals as module
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.canonical import digest
@@ -227,6 +228,27 @@ def test_who_writes_in_turn_never_overspends(several: tuple[Store, list[Process]
         [said] = processes[turn % 2].charge(charge(asked, 1))
         paid += isinstance(said, dict)
     assert paid == 10
+
+
+def test_what_others_charge_is_added_to_what_is_known(
+    several: tuple[Store, list[Process]], monkeypatch: pytest.MonkeyPatch
+):
+    _, (one, other) = several
+    asked = (debit(ANN, 100), debit(RESEARCH, 100, REFRESHED[1]), debit(PEOPLE, 100))
+    for writer in (one, other):
+        writer.charge(charge(asked, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Totals, "_read", pytest.fail)
+        for turn in range(6):
+            [said] = (one, other)[turn % 2].charge(charge(asked, turn + 1))
+            assert said == {own: _sum(1, 1, *range(1, turn + 2)) for own in (ANN, RESEARCH, PEOPLE)}
+    # More than are looked at: read anew.
+    monkeypatch.setattr(database, "RECENT", 1)
+    for _ in range(2):
+        one.charge(charge(asked, 1))
+    assert other.charge(charge(asked, 1)) == [
+        {own: _sum(*[1] * 5, *range(1, 7)) for own in (ANN, RESEARCH, PEOPLE)}
+    ]
 
 
 def test_a_reset_elsewhere_is_seen(several: tuple[Store, list[Process]]):
