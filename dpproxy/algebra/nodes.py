@@ -5,7 +5,7 @@ statement looks at them: our own text is never read again. A node is frozen and 
 """
 
 from collections.abc import Callable, Iterator
-from operator import attrgetter
+from operator import attrgetter, is_not
 from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
@@ -41,7 +41,7 @@ class Node(Struct, frozen=True):
 
     def has(self, *kinds: type["Node"]) -> bool:
         """Whether a node of one of these classes is in it."""
-        return any(type(node) in kinds for node in self.walk())
+        return not frozenset(kinds).isdisjoint(map(type, self.walk()))
 
     def find_all(self, kind: type[N]) -> Iterator[N]:
         """All nodes of one class."""
@@ -111,22 +111,15 @@ def _gathered(values: tuple[Any, ...]) -> list[Node]:
     found: list[Node] = []
     for value in values:
         if type(value) is tuple:
-            found += _gathered(value) if value else ()
+            found += _gathered(value) if value and type(value[0]) is tuple else value
         elif value is not None:
             found.append(value)
     return found
 
 
 def _each(values: tuple[Any, ...], rule: Callable[[Node], Node | None]) -> tuple[Any, ...]:
-    new = tuple(
-        value.transform(rule)
-        if isinstance(value, Node)
-        else _each(value, rule)
-        if type(value) is tuple
-        else value
-        for value in values
-    )
-    return values if all(a is b for a, b in zip(values, new, strict=True)) else new
+    new = [_each(v, rule) if type(v) is tuple else v.transform(rule) for v in values]
+    return tuple(new) if any(map(is_not, values, new)) else values
 
 
 # --- expressions ------------------------------------------------------------------------------------------------------
@@ -442,7 +435,7 @@ class Sets(Node, frozen=True):
     entries: tuple["Expr | Sets", ...]
 
 
-class Whole(Node, frozen=True, dict=True):
+class Whole(Node, frozen=True, dict=True, cache_hash=True):
     """A query. Without slots: its text, and the list of its nodes, are made once and kept with it."""
 
     def walk(self, enter: Callable[[Node], bool] | None = None) -> Iterator[Node]:

@@ -88,7 +88,7 @@ def _size(sql: nodes.Node, known: dict[int, tuple[nodes.Node, int]]) -> int:
     if found is None:
         size = 1
         for part in sql.parts():
-            size += _size(part, known)
+            size += 1 if type(part) is nodes.ColumnRef else _size(part, known)
         found = known[id(sql)] = sql, size
     return found[1]
 

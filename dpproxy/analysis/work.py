@@ -4,7 +4,6 @@ The times are bounds, not means: at least three times what DuckDB 2.0 took of a 
 longest (texts of four bytes a character, numbers of 128 bits).
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -83,12 +82,9 @@ class RowWork(Struct, frozen=True):
     before: int = 0
 
 
-def row_work(query: nodes.Query, longest: Mapping[str, int]) -> RowWork:
-    """The work of a row that everything in a statement is computed on.
-
-    ``longest`` are the most characters of its columns of text. Lists of declared keys are no rows of anybody.
-    """
-    spent, before, operations = _Costs(longest).of(query)
+def row_work(query: nodes.Query, costs: "Costs") -> RowWork:
+    """The work of a row that everything in a statement is computed on."""
+    spent, before, operations = costs.of(query)
     return RowWork(spent, operations, before)
 
 
@@ -114,12 +110,16 @@ _Cost = tuple[int, int, int]
 """Nanoseconds of a row with others, and before it meets those of other items; operations."""
 
 
-class _Costs:
-    """What nodes cost, and the sizes of their values: each is looked at once, wherever else it stands."""
+class Costs:
+    """What nodes cost, and the sizes of their values: each is looked at once, wherever else it stands.
+
+    ``longest`` are the most characters of columns of text. Lists of declared keys are no rows of anybody. Of nodes that
+    are looked at, none may go before these costs do.
+    """
 
     def __init__(self, longest: Mapping[str, int]) -> None:
         self._longest = longest
-        self._sizes = defaultdict[int, int](int)
+        self._sizes: dict[int, int] = {}
         self._known: dict[int, _Cost] = {}
 
     def of(self, node: Node, items: Items = ()) -> _Cost:
@@ -141,26 +141,25 @@ class _Costs:
 
     def _made(self, node: Node, items: Items) -> _Cost:
         kind, parts = type(node), node.parts()
-        if isinstance(node, nodes.Select):
-            joined, before = _joined(node), len(node.items) + (node.source is not None) + len(node.joins)
-            where = -1 if node.where is None else before
-            costs = [self.of(part, joined if place == where else ()) for place, part in enumerate(parts)]
-        elif kind is nodes.Values:
-            costs = []
-        elif items:
-            inside = [_inside(node, part, items) for part in parts]
-            costs = list(map(self.of, parts, inside))  # two calls deep for each level of a tree, not three
-        else:
-            costs = list(map(self.of, parts))
+        joined, where = items, -1
+        if isinstance(node, nodes.Select) and node.where is not None:
+            joined, where = _joined(node), len(node.items) + (node.source is not None) + len(node.joins)
+        spent = before = operations = 0
+        for place, part in enumerate(() if kind is nodes.Values else parts):
+            inside = _inside(node, part, items) if items else joined if place == where else ()
+            if type(part) is nodes.ColumnRef and not inside:  # most nodes are
+                spent += _READING
+                if part.name in self._longest:
+                    self._sizes[id(part)] = self._longest[part.name]
+            else:
+                more, early, several = self.of(part, inside)
+                spent, before, operations = spent + more, before + early, operations + several
         size, own = _SIZE.get(kind), _FIXED.get(kind)
         if size is not None:
             self._sizes[id(node)] = size(node, self._sizes, self._longest)
         if own is None:
             own = _worth(node) * OPERATION + _characters(node, parts, self._sizes)
-        spent, before, operations = own, 0, int(own >= OPERATION)
-        for more, early, several in costs:
-            spent, before, operations = spent + more, before + early, operations + several
-        return spent, before, operations
+        return spent + own, before, operations + (own >= OPERATION)
 
 
 def _inside(node: Node, part: Node, items: Items) -> Items:
@@ -187,13 +186,13 @@ def _names(item: nodes.Item) -> frozenset[str]:
 
 
 def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
-    names = set[str]()
+    left = items
     for node in condition.walk():
         if type(node) is nodes.ColumnRef:
-            names.add(node.name)
-        elif type(node) in (nodes.Select, nodes.Combined):
+            left = [item for item in left if node.name in item]
+        if not left or type(node) in (nodes.Select, nodes.Combined):
             return False
-    return bool(names) and any(names <= item for item in items)
+    return left is not items
 
 
 def _sizes(several: Iterable[Node], sizes: Mapping[int, int]) -> list[int]:
@@ -208,19 +207,19 @@ def _replaced(node: nodes.Call, sizes: Mapping[int, int]) -> int:
     """As many parts as there can be, each in its new form."""
     text, part, new = node.arguments
     shortest = max(1, len(part.value)) if isinstance(part, nodes.Text) else 1
-    parts, rest = divmod(sizes[id(text)], shortest)
-    return max(sizes[id(text)], parts * sizes[id(new)] + rest)
+    parts, rest = divmod(sizes.get(id(text), 0), shortest)
+    return max(sizes.get(id(text), 0), parts * sizes.get(id(new), 0) + rest)
 
 
 def _first(node: nodes.Call, sizes: Mapping[int, int]) -> int:
     """So many characters of a text; of a number that is no constant, all."""
-    text, count = sizes[id(node.arguments[0])], node.arguments[-1]
+    text, count = sizes.get(id(node.arguments[0]), 0), node.arguments[-1]
     is_constant = isinstance(count, nodes.Number) and count.text.isdigit()
     return min(text, int(count.text)) if isinstance(count, nodes.Number) and is_constant else text
 
 
 def _substring(node: nodes.Call, sizes: Mapping[int, int]) -> int:
-    return _first(node, sizes) if len(node.arguments) == 3 else sizes[id(node.arguments[0])]
+    return _first(node, sizes) if len(node.arguments) == 3 else sizes.get(id(node.arguments[0]), 0)
 
 
 def _number(node: Node) -> int:
@@ -230,7 +229,7 @@ def _number(node: Node) -> int:
 
 def _rewritten(node: nodes.Call, sizes: Mapping[int, int]) -> int:
     """Every match in its new form, in which each escape is a match at most."""
-    text, new = sizes[id(node.arguments[0])], node.arguments[2]
+    text, new = sizes.get(id(node.arguments[0]), 0), node.arguments[2]
     written = new.value if isinstance(new, nodes.Text) else "\\" * _PATTERN
     return max(1, written.count("\\")) * text + len(written) * (text + 1)
 
@@ -263,13 +262,13 @@ _SIZES: dict[str, Size] = {
     "left": _first,
     **dict.fromkeys(
         ("translate", "split_part", "reverse", "regexp_extract"),
-        lambda node, sizes: sizes[id(node.arguments[0])],
+        lambda node, sizes: sizes.get(id(node.arguments[0]), 0),
     ),
     **dict.fromkeys(("lpad", "rpad"), lambda node, _: _number(node.arguments[1])),
-    "repeat": lambda node, sizes: sizes[id(node.arguments[0])] * _number(node.arguments[1]),
+    "repeat": lambda node, sizes: sizes.get(id(node.arguments[0]), 0) * _number(node.arguments[1]),
     "regexp_replace": _rewritten,
     "concat_ws": lambda node, sizes: (
-        sum(_sizes(node.arguments[1:], sizes)) + sizes[id(node.arguments[0])] * len(node.arguments)
+        sum(_sizes(node.arguments[1:], sizes)) + sizes.get(id(node.arguments[0]), 0) * len(node.arguments)
     ),
     "substring": _substring,
     "replace": _replaced,
@@ -290,7 +289,7 @@ def _called_size(node: nodes.Call, sizes: Mapping[int, int], _: Mapping[str, int
 
 
 def _joined_size(node: nodes.Binary, sizes: Mapping[int, int], _: Mapping[str, int]) -> int:
-    return sizes[id(node.left)] + sizes[id(node.right)] if node.operator == "||" else 0
+    return sizes.get(id(node.left), 0) + sizes.get(id(node.right), 0) if node.operator == "||" else 0
 
 
 def _chosen_size(node: nodes.Case, sizes: Mapping[int, int], _: Mapping[str, int]) -> int:
@@ -342,7 +341,7 @@ def _between(node: nodes.Binary, parts: Sequence[Node], sizes: Mapping[int, int]
     mapped = {"LIKE": 0, "ILIKE": 2 * _MAPPED}.get(node.operator.removeprefix("NOT "))
     if mapped is None:
         return CHARACTER * sum(_sizes(parts, sizes))
-    return (mapped + _looked_for(node.right)) * sizes[id(node.left)]
+    return (mapped + _looked_for(node.right)) * sizes.get(id(node.left), 0)
 
 
 def _read(parts: Sequence[Node]) -> list[Node]:

@@ -38,7 +38,7 @@ class Planning(Struct):
     concentrated: bool = False
     """Losses add up as rho: a Gaussian costs no delta of its own."""
     parts: list[Part] = field(default_factory=list)
-    publics: list[nodes.Query] = field(default_factory=list)
+    publics: dict[nodes.Query, int] = field(default_factory=dict)
     tables: list[Use] = field(default_factory=list)
     """The protected tables of the statement."""
     units: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Planning(Struct):
     cuts: list[str] = field(default_factory=list)
     """What is not seen of the rows as they are, for people."""
     labels: list[str] = field(default_factory=list)
-    inputs: list[nodes.Query] = field(default_factory=list)
+    inputs: dict[nodes.Query, int] = field(default_factory=dict)
     """Queries of one value over released relations; the parameters of exact stages from $2 on stand for them."""
     prepares: dict[str, PreparedTable] = field(default_factory=dict)
     """The prepared tables of the statement by name."""
@@ -115,13 +115,11 @@ class Planning(Struct):
 
     def take(self, query: nodes.Query) -> int:
         """The number of the parameter that stands for a released value."""
-        if query not in self.inputs:
-            self.inputs.append(query)
-        return self.inputs.index(query) + 2
+        return self.inputs.setdefault(query, len(self.inputs) + 2)
 
     def inputs_of(self, parameters: Set[int]) -> tuple[tuple[int, nodes.Query], ...]:
         """The numbers of parameters that stand for released values, and these."""
-        return tuple((n, self.inputs[n - 2]) for n in sorted(parameters - {1}))
+        return tuple((n, query) for query, n in self.inputs.items() if n in parameters)
 
     def describe(self, label: str, unit: str) -> None:
         """Say what was released, and about whom."""

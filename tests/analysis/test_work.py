@@ -4,18 +4,18 @@ import pytest
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis.work import _FIXED, _MAPPED, CALL, OPERATION, row_work
+from dpproxy.analysis.work import _FIXED, _MAPPED, CALL, OPERATION, Costs, row_work
 from tests.reading import read
 
 LONG = {"x": 1000, "y": 10}
 
 
 def spent(expression: str) -> int:
-    return row_work(read(f"SELECT {expression} AS c FROM t"), LONG).nanoseconds
+    return row_work(read(f"SELECT {expression} AS c FROM t"), Costs(LONG)).nanoseconds
 
 
 def test_names_and_shapes_cost_nothing():
-    assert row_work(read('SELECT 1 AS c FROM (SELECT "x" AS "z" FROM t) AS s'), LONG).operations == 0
+    assert row_work(read('SELECT 1 AS c FROM (SELECT "x" AS "z" FROM t) AS s'), Costs(LONG)).operations == 0
 
 
 @pytest.mark.parametrize("name", ["upper", "lower"])
@@ -85,7 +85,7 @@ def test_what_is_made_of_a_text_is_paid_by_its_length(
     for arguments in (longer, than):
         given = [read(f"SELECT {a} AS c FROM t").items[0].value for a in arguments]
         made = nodes.Call("lower", (nodes.Call(name, tuple(given)),))
-        works.append(row_work(nodes.Select((made,), nodes.Table("t")), LONG).nanoseconds)
+        works.append(row_work(nodes.Select((made,), nodes.Table("t")), Costs(LONG)).nanoseconds)
     assert works[0] > works[1]
 
 
@@ -93,7 +93,7 @@ def test_every_operation_costs_something():
     """What is on no list is an operation all the same."""
     assert not {nodes.Call, nodes.Binary, nodes.Cast, nodes.Case, nodes.InList, nodes.Window} & {*_FIXED}
     assert spent("sqrt(n)") >= OPERATION
-    assert row_work(read("SELECT n + n * n AS c FROM t"), {}).operations == 2
+    assert row_work(read("SELECT n + n * n AS c FROM t"), Costs({})).operations == 2
     assert CALL > OPERATION
 
 
@@ -102,7 +102,7 @@ def test_lists_of_declared_keys_are_nobodys_rows():
     listed = (
         f"SELECT g.k FROM (SELECT n AS k FROM t GROUP BY 1) AS g JOIN (VALUES {keys}) AS d(k) ON d.k = g.k"
     )
-    assert row_work(read(listed), {}).nanoseconds < 1000
+    assert row_work(read(listed), Costs({})).nanoseconds < 1000
 
 
 JOIN = (
@@ -124,8 +124,8 @@ JOIN = (
 )
 def test_what_is_computed_before_a_join_is_told_apart(condition: str, *, is_before: bool):
     crossed = JOIN.format(join="CROSS JOIN", rest=f" WHERE \"x\" <> 'b' AND {condition}")
-    found = row_work(read(crossed), {"x": 1000, "y": 1000})
-    without = row_work(read(JOIN.format(join="CROSS JOIN", rest="")), {"x": 1000, "y": 1000})
+    found = row_work(read(crossed), Costs({"x": 1000, "y": 1000}))
+    without = row_work(read(JOIN.format(join="CROSS JOIN", rest="")), Costs({"x": 1000, "y": 1000}))
     assert (found.nanoseconds - without.nanoseconds < 2500) == is_before
 
 
@@ -135,7 +135,7 @@ def test_what_stands_in_two_places_is_computed_in_both():
     assert isinstance(crossed, nodes.Select)
     assert crossed.where is not None
     both = replace(crossed, items=(*crossed.items, crossed.where))
-    once, twice = (row_work(query, {"x": 1000, "y": 1000}) for query in (crossed, both))
+    once, twice = (row_work(query, Costs({"x": 1000, "y": 1000})) for query in (crossed, both))
     assert once.before == twice.before
     assert twice.nanoseconds - once.nanoseconds == once.before > 2500
 
@@ -143,7 +143,7 @@ def test_what_stands_in_two_places_is_computed_in_both():
 @pytest.mark.parametrize("hole", [nodes.Hole(0, 2), nodes.Hole(0, None)])
 def test_a_number_that_nobody_may_look_at_is_as_much_work_as_another(hole: nodes.Expr):
     works = {
-        row_work(nodes.Select((nodes.Binary("+", nodes.ColumnRef("x"), number),)), {})
+        row_work(nodes.Select((nodes.Binary("+", nodes.ColumnRef("x"), number),)), Costs({}))
         for number in (hole, nodes.Number("7"))
     }
     assert len(works) == 1
@@ -151,4 +151,4 @@ def test_a_number_that_nobody_may_look_at_is_as_much_work_as_another(hole: nodes
 
 def test_after_an_outer_join_nothing_is_known_to_be_before_it():
     outer = JOIN.format(join="LEFT JOIN", rest=' ON "x" = "y" WHERE lower("y") <> \'a\'')
-    assert row_work(read(outer), {"x": 1000, "y": 1000}).before == 0
+    assert row_work(read(outer), Costs({"x": 1000, "y": 1000})).before == 0

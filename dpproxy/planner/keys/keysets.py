@@ -61,7 +61,8 @@ def _together(found: Found, rows: JoinedRows) -> dict[exp.Expr, Group]:
         public = public_key(node, rows) or equated_key(node, key, rows)
         if public is not None:
             scan, read = public
-            connected = component(scan, rows)
+            known = (c for _, c in by_component.values() if scan.name in c.names)
+            connected = next(known, None) or component(scan, rows)
             by_component.setdefault(connected.names, ({}, connected))[0][node] = read
     return {
         n: ([*read], partial(_joined, connected, read))

@@ -75,6 +75,4 @@ def _is_apart(query: nodes.Query) -> bool:
 
 
 def _fetched(query: nodes.Query, planning: Planning) -> nodes.Bare:
-    if query not in planning.publics:
-        planning.publics.append(query)
-    return nodes.Bare(f"p{planning.publics.index(query)}")
+    return nodes.Bare(f"p{planning.publics.setdefault(query, len(planning.publics))}")

@@ -47,13 +47,15 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
         fields.append(
             Computed(column.name, Column(name, typed.type, not_null=False), typed, no_keys(column.name))
         )
-    cells = [duck.column(f"c{i}", _NAME) for i in range(width)]
+    source = nodes.Subquery(placed(relation.shown, planning), _NAME)
+    values = [_value(relation, place) for place in range(width)]
+    order = tuple(nodes.Ordered(duck.column(f"c{place}", _NAME)) for place in range(width))
     parameters = [
-        tuple(_parameter(relation, cell, row, cells, planning) for cell in range(width))
+        tuple(_parameter(value, source, order, row, planning) for value in values)
         for row in range(relation.rows)
     ]
-    count = nodes.Select((duck.call("count", nodes.Star()),), nodes.Subquery(relation.shown, _NAME))
-    has = nodes.Parameter(planning.take(placed(count, planning)))
+    count = nodes.Select((duck.call("count", nodes.Star()),), source)
+    has = nodes.Parameter(planning.take(count))
     stage = ReleasedStage(
         relation.shown, tuple(names), relation.rows, frozenset(names[i] for i in of_values(relation))
     )
@@ -83,17 +85,18 @@ def _values(
     return nodes.Select(tuple(shown), source, where=limit if tuples else nodes.FALSE)
 
 
+def _value(relation: Open, place: int) -> nodes.Expr:
+    """A column as it is handed on."""
+    held = replace(relation.columns[place].typed, sql=duck.column(f"c{place}", _NAME))
+    return as_double(held) if held.is_number and not is_whole(relation, place) else held.sql
+
+
 def _parameter(
-    relation: Open, place: int, row: int, cells: Sequence[nodes.Expr], planning: Planning
+    value: nodes.Expr, source: nodes.Item, order: tuple[nodes.Ordered, ...], row: int, planning: Planning
 ) -> nodes.Expr:
     """One value, in an order of all columns: NULL where there is no such row."""
-    held = replace(relation.columns[place].typed, sql=cells[place])
-    value = as_double(held) if held.is_number and not is_whole(relation, place) else cells[place]
-    one = nodes.Select(
-        (value,), nodes.Subquery(relation.shown, _NAME), order=tuple(map(nodes.Ordered, cells)), limit=duck.integer(1),
-        offset=duck.integer(row),
-    )  # fmt: skip
-    return nodes.Parameter(planning.take(placed(nodes.Select((nodes.Scalar(one),)), planning)))
+    one = nodes.Select((value,), source, order=order, limit=duck.integer(1), offset=duck.integer(row))
+    return nodes.Parameter(planning.take(nodes.Select((nodes.Scalar(one),))))
 
 
 def _held(column: OpenColumn, name: str, at: int | None, *, is_whole: bool) -> tuple[Typed, str]:

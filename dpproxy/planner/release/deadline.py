@@ -11,7 +11,7 @@ from math import ceil
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part
-from dpproxy.analysis.work import CALL, row_work
+from dpproxy.analysis.work import CALL, Costs, row_work
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fanout import FanOut, fan_out
 from dpproxy.planner.rows.relation import JoinedRows, Scan
@@ -90,7 +90,8 @@ def deadline(planning: Planning, parts: Sequence[Part]) -> float:
     """Seconds of the exact stages and the draws of ``parts``. Raises ``TooComplex`` where one unit takes too long."""
     rows = ceil((expected(planning) or 0) * planning.fan)
     charged = [p for p in parts if not p.vacuous]
-    worst = sum(_worst(planning, p.query) for p in charged)
+    costs = Costs(planning.parameters.longest)
+    worst = sum(_worst(planning, p.query, costs) for p in charged)
     if worst > planning.context.longest_work * 1e9:
         raise TooComplex(
             f"what is computed on the {planning.worst * planning.inner} rows that one privacy unit may have here could "
@@ -118,9 +119,9 @@ def _seconds(nanoseconds: int) -> str:
     return f"{seconds:.0f}" if seconds >= 9.95 else f"{seconds:.2g}"
 
 
-def _worst(planning: Planning, query: nodes.Query) -> int:
+def _worst(planning: Planning, query: nodes.Query, costs: Costs) -> int:
     """Nanoseconds of one unit's rows, which may stand alone in as many batches as there are."""
-    work = row_work(query, planning.parameters.longest)
+    work = row_work(query, costs)
     rows, own = planning.worst * planning.inner, planning.own * planning.inner
     alone = min(rows, own + (planning.met + rows) // BATCH + 1)
     return rows * (JOINED + work.nanoseconds) + own * work.before + alone * work.operations * CALL

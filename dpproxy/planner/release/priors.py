@@ -186,6 +186,6 @@ def refined_part(
         noise=f"{words if len(words) <= MOST_TOLD else words[:MOST_TOLD] + '...'} nano={mechanism.nano}",
         why=f"expected distance {mechanism.expected_distance:.6g} where the prior is right",
         loss=mechanism.loss,
-        inputs=tuple((n, planning.inputs[n - 2]) for n in sorted(exact.parameters - {1})),
+        inputs=planning.inputs_of(exact.parameters),
         refined=True,
     )

@@ -173,11 +173,13 @@ def among_listed(select: exp.Select, planning: Planning, env: Env) -> exp.Select
 
     ``SELECT k, count(*) FROM t WHERE k IN (SELECT k FROM p WHERE p.x = 1) GROUP BY k`` has the groups of these k.
     """
+    conditions = conjuncts(select.args.get("where"))
+    if not any(type(c) is exp.In and c.args.get("query") is not None for c in conditions):
+        return select
     tables = Tables.of(select, planning, env)
     if tables is None or tables.is_open or any(j.args.get("side") for j in select.args.get("joins") or ()):
         return select
     keys = {c.name for key in _keys(select) for c in _own_columns(key)}
-    conditions = conjuncts(select.args.get("where"))
     found = [
         c
         for c in conditions

@@ -1,6 +1,6 @@
 """How often one protected row can occur after joins with public tables, from the public tables themselves."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
@@ -30,9 +30,10 @@ class FanOut(Struct, frozen=True):
 
 
 class _Side(Struct, frozen=True):
-    """An expression over an item that is equated with one over these columns of others."""
+    """An expression over columns of an item that is equated with one over columns of others."""
 
     own: nodes.Expr
+    names: frozenset[str]
     others: frozenset[str]
 
 
@@ -44,43 +45,32 @@ def fan_out(
     ``conditions`` are compiled. Each public item multiplies by the most of its rows that share one value of what is
     equated with items before it, by the engine's own equality; by its size where nothing is.
     """
-    items = [_columns([s]) for s in placed]
-    left, result = list(public), FanOut()
+    items, left = [_columns(s) for s in placed], [(s, _columns(s)) for s in public]
+    sides, result = list(_sides(conditions)) if left else [], FanOut()
     while left:
         known = frozenset[str]().union(*items)
-        scan, sides = next(
-            ((s, found) for s in left if (found := _sides(s, conditions, known))), (left[0], [])
-        )
-        left.remove(scan)
-        result *= _met(scan, sides, items, planning)
-        items.append(_columns([scan]))
+        equated = [[s for s in sides if s.names <= own and s.others <= known] for _, own in left]
+        place = next((n for n, found in enumerate(equated) if found), 0)
+        scan, columns = left.pop(place)
+        result *= _met(scan, equated[place], items, planning)
+        items.append(columns)
     return result
 
 
-def _columns(scans: Sequence[Scan]) -> frozenset[str]:
-    return frozenset(c.name for s in scans for c in s.content) | {
-        s.unit.name for s in scans if s.unit is not None
-    }
+def _columns(scan: Scan) -> frozenset[str]:
+    return frozenset(c.name for c in (*scan.content, scan.unit) if c is not None)
 
 
-def _sides(scan: Scan, conditions: Sequence[nodes.Expr], known: Collection[str]) -> list[_Side]:
-    """The expressions over this item alone that are equated with expressions over known items."""
-    own = _columns([scan])
-    found = []
-    for condition in conditions:
-        equality = duck.bare(condition)
+def _sides(conditions: Sequence[nodes.Expr]) -> Iterator[_Side]:
+    """The sides of equalities: an expression over an item, equated with one over others."""
+    for equality in map(duck.bare, conditions):
         if not isinstance(equality, nodes.Binary) or equality.operator != "=":
             continue
-        for one, other in ((equality.left, equality.right), (equality.right, equality.left)):
-            mine, theirs = _names(one), _names(other)
-            if (
-                mine
-                and mine <= own
-                and theirs <= set(known)
-                and not equality.has(nodes.Select, nodes.Combined)
-            ):
-                found.append(_Side(one, theirs))
-    return found
+        left, right = _names(equality.left), _names(equality.right)
+        if not equality.has(nodes.Select, nodes.Combined):
+            yield from (
+                s for s in (_Side(equality.left, left, right), _Side(equality.right, right, left)) if s.names
+            )
 
 
 def _names(value: nodes.Expr) -> frozenset[str]:

@@ -160,12 +160,13 @@ def _parts(policy: Policy, table: TablePolicy, column: str) -> Iterator[KeyPart]
     """The places of a column in foreign keys: those of its own table, and those of others that refer to this one."""
     for other in policy.tables.values():
         for key in other.foreign_keys:
-            if not are_of_one_unit(policy, key.table, key.target):
-                continue
-            if key.table == table.name and column in key.columns:
-                yield KeyPart(key, key.columns.index(column), is_target=False)
-            if key.target == table.name and column in key.referenced:
-                yield KeyPart(key, key.referenced.index(column), is_target=True)
+            own = key.table == table.name and column in key.columns
+            like = key.target == table.name and column in key.referenced
+            if (own or like) and are_of_one_unit(policy, key.table, key.target):
+                if own:
+                    yield KeyPart(key, key.columns.index(column), is_target=False)
+                if like:
+                    yield KeyPart(key, key.referenced.index(column), is_target=True)
 
 
 def _is_bounded(column: Column, domain: Domain) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes, printing
-from dpproxy.analysis.work import CALL, row_work
+from dpproxy.analysis.work import CALL, Costs, row_work
 from dpproxy.planner.access import LONGEST_WORK, Context
 from dpproxy.planner.release.deadline import BOUNDED, CELL, DRAWN, JOINED, PLAIN, RANKED, RANKED_GROUP
 from dpproxy.values.errors import TooComplex
@@ -53,7 +53,7 @@ def everybody(sized: World, unsized: World, sql: str) -> int:
 
 def test_without_sizes_only_the_worst_person_and_the_draws_count(unsized: World):
     plan = plan_of(unsized, "SELECT count(*) FROM visits")
-    work = row_work(plan.parts[0].query, {})
+    work = row_work(plan.parts[0].query, Costs({}))
     worst = 5 * (JOINED + work.nanoseconds) + 5 * work.operations * CALL
     assert (round(plan.deadline * 1e9), plan.sized) == (worst + DRAWN, False)
     half = build([*DDL, SIZES[1]])
@@ -97,7 +97,7 @@ def test_public_rows_multiply_everybodys_by_their_mean_and_ones_own_by_their_mos
     joined = "SELECT count(*) FROM visits v JOIN prices p ON v.hours = p.hours"
     assert everybody(sized, unsized, joined) == 2 * 3_000_000 * BOUNDED
     part = plan_of(unsized, joined).parts[0]
-    work = row_work(part.query, {})
+    work = row_work(part.query, Costs({}))
     assert nanoseconds(unsized, joined) >= 15 * (JOINED + work.nanoseconds)
 
 
