@@ -126,14 +126,14 @@ def _fold(tree: exp.Expr, sql: str) -> None:
 
 
 class _Known(dict[str, object]):
-    """What is known of a node, copied as fast as its values allow, which never change."""
+    """What is known of a node: its copies share it, and nobody writes to it."""
 
     def __deepcopy__(self, memo: object) -> "_Known":
-        return _Known(self)
+        return self
 
 
 _UNREAD = ("line", "col", "end")
-"""What the parser knows of a node's place beside where it starts: trees are copied with all of it."""
+"""What the parser knows of a node's place beside where it starts."""
 
 
 def _spell(tree: exp.Expr) -> None:

@@ -75,6 +75,8 @@ class Planning(Struct):
     """How many releases have values that can be shown, as an earlier pass found: intervals of all hold together."""
     noisy: set[tuple[nodes.Expr, ...]] = field(default_factory=set)
     """What is listed of each of these."""
+    named: dict[int, tuple[object, object, int]] = field(default_factory=dict)
+    """By the identity of a name of WITH: this, the relation that it stands for, and the work that was."""
     singles: dict[nodes.Query, Accuracy | None] = field(default_factory=dict)
     """How far off single values of subqueries are."""
     read: list[Materialized] = field(default_factory=list)

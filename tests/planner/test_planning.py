@@ -66,7 +66,7 @@ def test_a_part_has_the_prepared_tables_that_it_reads(planning: Planning):
 def test_a_released_value_has_one_parameter_after_the_secret(planning: Planning):
     first, second = (nodes.Select((nodes.Number(n),)) for n in "12")
     assert [planning.take(q) for q in (first, second, first)] == [2, 3, 2]
-    assert planning.inputs == [first, second]
+    assert list(planning.inputs) == [first, second]
 
 
 @pytest.mark.parametrize("shares", [1, 3, 7])

@@ -76,7 +76,7 @@ def _joined(connected: Component, found: Found, keys: Sequence[GroupKey], planni
     read = [*found.values()]
     declared = [(n, set(k.values) - {None}) for n, k in enumerate(keys) if k.raw != read[n].raw]
     rows = tuples(connected, read, planning, position(next(iter(found))))
-    return tuple(t for t in rows if all(t[n] in known for n, known in declared))
+    return tuple(t for t in rows if all(t[n] in known for n, known in declared)) if declared else rows
 
 
 def _composites(found: Found, rows: JoinedRows, planning: Planning) -> dict[exp.Expr, Group]:

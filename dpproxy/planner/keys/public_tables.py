@@ -116,11 +116,11 @@ def tuples(
     )
     rows = planning.context.facts(select)
     check_size(len(rows), at)
-    return tuple(tuple(_physical(v, k) for v, k in zip(row, keys, strict=True)) for row in rows)
+    return tuple(zip(*map(_physical, zip(*rows, strict=True), keys), strict=True))
 
 
-def _physical(value: Scalar | None, key: GroupKey) -> Scalar | None:
+def _physical(values: Sequence[Scalar | None], key: GroupKey) -> Sequence[Scalar | None]:
     """Exact numbers as whole numbers, whatever the engine hands them over as."""
-    if key.typed.is_number and key.typed.scale is not None and value is not None:
-        return int(str(value))
-    return value
+    if key.typed.is_number and key.typed.scale is not None:
+        return [v if v is None or type(v) is int else int(str(v)) for v in values]
+    return values

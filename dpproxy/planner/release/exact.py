@@ -1,5 +1,6 @@
 """The exact stage: bounded integers by group, as SQL for the backend."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -91,8 +92,8 @@ def rows_sql(rows: JoinedRows, columns: Sequence[tuple[nodes.Expr, str]]) -> Exa
 
 def _parameters(select: nodes.Select) -> frozenset[int]:
     """The numbers of its parameters, if engines can plan it. Raises ``TooComplex``."""
-    subqueries = sum(type(n) in _SUBQUERIES for n in select.walk())
-    if subqueries > MOST_SUBQUERIES:
+    kinds = Counter(map(type, select.walk()))
+    if sum(kinds[kind] for kind in _SUBQUERIES) > MOST_SUBQUERIES:
         raise TooComplex(
             f"the conditions have more than {MOST_SUBQUERIES} subqueries",
             hint="Put several conditions into one subquery, join a table once, or write NOT EXISTS in place of NOT IN, "

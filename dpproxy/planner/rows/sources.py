@@ -21,7 +21,7 @@ from dpproxy.policy.model import TablePolicy
 from dpproxy.values.errors import DuplicateAlias, SyntaxRefused, Unsupported
 
 REFERENCE = 2_000
-"""Work of planning a subquery: a name of WITH is planned anew wherever it stands, and doubles where it is joined."""
+"""Work of planning a subquery: a name of WITH whose rows are people's is planned anew wherever it stands."""
 
 Relation = Scan | Open
 """What a subquery is: rows of people still, or open."""
@@ -142,10 +142,7 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
             return FromEntry(node, name, env.planned[node.name], join)
         cte = env.ctes.get(node.name) if not node.db else None
         if cte is not None:
-            planning.parameters.spend(REFERENCE, position(node))
-            definition, inside = cte
-            relation = apart(definition, name, planning, replace(inside, outer=None, around=None))
-            return FromEntry(node, name, relation, join)
+            return FromEntry(node, name, _named(node, name, cte, planning), join)
         shown = _view(node, name, planning, env)
         if shown is not None:
             return FromEntry(node, name, shown, join)
@@ -158,6 +155,22 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
     raise Unsupported(
         "SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node)
     )
+
+
+def _named(node: exp.Table, alias: str, cte: "tuple[exp.CTE, Env]", planning: Planning) -> Relation:
+    """What a name of WITH stands for: what is open is planned once, rows of people anew under each alias.
+
+    All work counts again wherever it stands, for the query has as many parts.
+    """
+    (definition, inside), before = cte, planning.parameters.budget
+    _, known, work = planning.named.get(id(cte), (cte, None, REFERENCE))
+    planning.parameters.spend(work, position(node))
+    if isinstance(known, Open):
+        return known
+    relation = apart(definition, alias, planning, replace(inside, outer=None, around=None))
+    if isinstance(relation, Open):
+        planning.named[id(cte)] = cte, relation, before - planning.parameters.budget
+    return relation
 
 
 def _subquery(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) -> FromEntry:
