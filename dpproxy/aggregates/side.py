@@ -67,8 +67,23 @@ class Side(Struct, frozen=True):
     @property
     def squares(self) -> Measure:
         """The sum of e^2 - H."""
+        if self.argument.distinct:
+            return Measure(self._squares_once, max(self.reach**2 - self.middle, 1))
         centred = duck.binary("-", duck.binary("*", self.steps, self.steps), duck.integer(self.middle))
         return Measure(duck.call("sum", centred), max(self.reach**2 - self.middle, 1))
+
+    @property
+    def _squares_once(self) -> nodes.Expr:
+        """Of each e once: 2 e^2 + [e < 0] is another number for each e, and the bits that this adds are counted."""
+        e, zero = self.steps, duck.integer(0)
+        below = nodes.Binary("<", e, zero)
+        bit = duck.case([(below, duck.integer(1))], zero)
+        keyed = duck.binary("+", duck.binary("*", duck.binary("*", e, e), duck.integer(2)), bit)
+        total, number = self.argument.each("sum", keyed), self.argument.each("count", e)
+        bits = self.argument.each("count", duck.case([(below, e)], None))
+        squares = duck.binary("//", duck.cast(duck.binary("-", total, bits), "HUGEINT"), duck.integer(2))
+        middles = duck.binary("*", duck.cast(duck.integer(self.middle), "HUGEINT"), number)
+        return duck.binary("-", squares, middles)
 
     @property
     def unit(self) -> Fraction:

@@ -17,6 +17,7 @@ from dpproxy.aggregates.operands import (
     compiled,
     condition_of,
     distinct_operand,
+    name_of,
     operand,
     pair,
     plain_operand,
@@ -93,8 +94,14 @@ def _average(node: exp.Avg, scope: Scope, _: Averaged, condition: Condition | No
 
 def _spread(function: MomentFunction) -> Builder:
     def build(node: Any, scope: Scope, _: Averaged, condition: Condition | None = None) -> Aggregate:  # noqa: ANN401
-        plain_operand(node, node.this)
-        return variance.spread(function, operand(node, scope, condition))
+        found = operand(node, scope, condition)
+        if found.distinct and Side(found).shift:  # values of one step would be counted apart and added once
+            raise Unsupported(
+                f"{name_of(node)}(DISTINCT ...) of so wide a range is not supported",
+                hint=f"Write {name_of(node)}(x), or round the value.",
+                position=position(node),
+            )
+        return variance.spread(function, found)
 
     return build
 

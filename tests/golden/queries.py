@@ -101,7 +101,9 @@ FROMS = (
 JOINS = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
 ABOUT = (
     "i > 0", "i IS NULL", "NOT (i = 1)", "c = 'a'", "c IS NOT NULL", "c IN ('a', 'B')", "c LIKE 'b%'", "i * 2 >= 2",
-    "coalesce(i, 0) < 2", "c < 'b' OR i BETWEEN 0 AND 3",
+    "coalesce(i, 0) < 2", "c < 'b' OR i BETWEEN 0 AND 3", "1 - i / 4.0 >= 0.3", "round(i / 3.0, 1) >= 0.7",
+    "upper(left(c, 1)) = 'B'", "right(c, 1) <> 'b'", "split_part(c, 'b', 1) = ''",
+    "translate(c, 'aB', 'x') || 'y' > 'x'",
 )  # fmt: skip
 """Over columns that all tables have."""
 GLOBAL = "NOT IN (SELECT person"
@@ -152,7 +154,8 @@ def calls(draw: st.DrawFn, source: From) -> str:
     forms = ("count(*)", "count(*)", "count({n})", "count({k})", "count(DISTINCT {u})", "count(DISTINCT {k})",
              "sum({n})", "avg({n})", "sum(CASE WHEN {w} THEN {n} END)", "sum(coalesce({n}, 1))",
              "sum({n} + {o})", "count(*) FILTER (WHERE {w})", "sum({n}) FILTER (WHERE {w})", "avg({n} * 2)",
-             "count({u})", "stddev_samp({n})", "var_pop({n})", "sum(1)")  # fmt: skip
+             "count({u})", "stddev_samp({n})", "var_pop({n})", "var_pop(DISTINCT {n})", "sum(DISTINCT {n})",
+             "sum(1)")  # fmt: skip
     simple = f"{key} IS NULL" if draw(st.booleans()) else f"{other} > 0"
     return draw(st.sampled_from(forms)).format(n=number, o=other, k=key, u=source.unit, w=simple)
 

@@ -147,7 +147,7 @@ def statements(draw: st.DrawFn) -> str:
         st.tuples(st.sampled_from(("bool_and", "bool_or", "every", "count_if")), conditions()).map(
             "{0[0]}({0[1]})".format
         ),
-        st.tuples(st.sampled_from(("count", "sum", "avg")), arguments()).map(
+        st.tuples(st.sampled_from(("count", "sum", "avg", *SPREADS)), arguments()).map(
             "{0[0]}(DISTINCT {0[1]})".format
         ),
     )
