@@ -40,12 +40,21 @@ PEOPLE = 10
 """Rows of a person, on average."""
 ROUNDS = 3
 DAYS = 100
-"""Directories of a table in Parquet."""
+"""Directories of a table in Parquet, or its partitions."""
+FEW_DAYS = 40
+"""The same for Spark, with a task for some files each."""
 ROWS = (
     "SELECT CAST(hash(i + 4) % {people} AS BIGINT) AS person, 'region ' || lpad(CAST(hash(i) % 20 AS VARCHAR), 2, '0') "
     "AS region, CAST(hash(i + 1) % 1000000 AS DOUBLE) / 7 AS income, CAST(hash(i + 2) % 1000 AS INTEGER) AS spend "
     "FROM range({rows}) AS r(i)"
 )
+BY_DAY = ROWS.replace(
+    "FROM range({rows})",
+    ", CAST(hash(i + 3) % 24 AS SMALLINT) AS hour, DATE '2026-01-01' + CAST(i * {days} // {rows} AS INTEGER) AS day "
+    "FROM range({first}, {last})",
+)
+"""Two columns more, and rows in the order of days."""
+DAY = "ALTER TABLE large ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN '2026-01-01' AND '2026-12-31';\n"
 COLUMNS = "(person BIGINT NOT NULL, region {text} NOT NULL, income {double} NOT NULL, spend INTEGER NOT NULL)"
 TABLES = {"large": "KEY ROW", "visits": "KEY (person) MAX ROWS 12"}
 STATEMENTS = {
@@ -122,26 +131,25 @@ def in_duckdb(folder: Path, rows: int) -> Iterator[Source]:
         yield Source(proxy, lambda sql: own.execute(sql).fetchall(), time.process_time)
 
 
+def write_days(own: duckdb.DuckDBPyConnection, folder: Path, rows: int, days: int = DAYS) -> None:
+    """Six columns in Parquet, in a directory for each day."""
+    for day in range(days):
+        file = folder / f"day={date(2026, 1, 1) + timedelta(day)}" / "part.parquet"
+        file.parent.mkdir(parents=True)
+        first, last = -(-rows * day // days), -(-rows * (day + 1) // days)
+        sql = BY_DAY.format(people=max(1, rows // PEOPLE), rows=rows, days=days, first=first, last=last)
+        own.execute(f"COPY ({sql}) TO '{file}' (FORMAT parquet)")
+
+
 @contextmanager
 def in_parquet(folder: Path, rows: int) -> Iterator[Source]:
     """Six columns in a directory for each day, with 4 GB for the proxy's engine and for the one that is asked alone."""
     data, memory = folder / "tables", "4GB"
     with closing(duckdb.connect(config={"memory_limit": memory})) as own:
-        made = ROWS.replace(
-            "FROM range({rows})",
-            ", CAST(hash(i + 3) % 24 AS SMALLINT) AS hour, {day} AS day FROM range({first}, {last})",
-        )
         for table in TABLES:
-            for day in range(DAYS):
-                of = date(2026, 1, 1) + timedelta(day)
-                file = data / table / f"day={of}" / "part.parquet"
-                file.parent.mkdir(parents=True)
-                first, last = rows * day // DAYS, rows * (day + 1) // DAYS
-                sql = made.format(people=max(1, rows // PEOPLE), first=first, last=last, day=f"DATE '{of}'")
-                own.execute(f"COPY ({sql}) TO '{file}' (FORMAT parquet)")
+            write_days(own, data / table, rows)
             own.execute(f"CREATE VIEW {table} AS FROM read_parquet('{data}/{table}/**/*.parquet')")
-        day = "ALTER TABLE large ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN '2026-01-01' AND '2026-12-31';\n"
-        home = write_home(folder / "home", (), policy() + day)
+        home = write_home(folder / "home", (), policy() + DAY)
         text = home.read_text(encoding="utf-8").replace('path = "data.duckdb"', f'path = "{data}"')
         home.write_text(f'{text}[limits]\nmemory = "{memory}"\n', encoding="utf-8")
         begun = time.monotonic()
@@ -156,19 +164,25 @@ def in_parquet(folder: Path, rows: int) -> Iterator[Source]:
 
 @contextmanager
 def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
-    """A server on this machine that holds the rows, in ``folder``; the proxy has no data of its own."""
+    """Six columns in a partition for each day, on a server on this machine; the proxy has no data of its own."""
     folder.chmod(0o755)
     with ExitStack() as stack:
         server = stack.enter_context(running(folder))
         url = server.url()
         own = stack.enter_context(psycopg.connect(url, autocommit=True))
-        made = ROWS.format(rows=rows, people=max(1, rows // PEOPLE))
+        made = BY_DAY.format(rows=rows, people=max(1, rows // PEOPLE), days=DAYS, first=0, last=rows)
         csv = folder / "rows.csv"
         duckdb.execute(f"COPY ({made}) TO '{csv}' (HEADER false)")
+        columns = COLUMNS.format(text="text", double="double precision")
         for table in TABLES:
-            own.execute(
-                f"CREATE TABLE {table} {COLUMNS.format(text='text', double='double precision')}".encode()
-            )
+            six = columns.replace(")", ", hour SMALLINT NOT NULL, day DATE NOT NULL)")
+            own.execute(f"CREATE TABLE {table} {six} PARTITION BY RANGE (day)".encode())
+            for day in range(DAYS):
+                of = date(2026, 1, 1) + timedelta(day)
+                own.execute(
+                    f"CREATE TABLE {table}_{day} PARTITION OF {table} "
+                    f"FOR VALUES FROM ('{of}') TO ('{of + timedelta(1)}')".encode()
+                )
             with (
                 csv.open("rb") as file,
                 own.cursor().copy(f"COPY {table} FROM STDIN (FORMAT csv)".encode()) as into,
@@ -179,25 +193,33 @@ def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
         csv.unlink()
         own.execute("CREATE ROLE reader LOGIN")
         own.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
-        home = write_home(folder / "home", (), policy())
+        own.execute("CREATE SCHEMA prepared")
+        own.execute("GRANT USAGE, CREATE ON SCHEMA prepared TO reader")
+        home = write_home(folder / "home", (), policy() + DAY)
         text = home.read_text(encoding="utf-8").replace(
-            'path = "data.duckdb"', f'url = "{url.replace("postgres@", "reader@")}"'
+            'path = "data.duckdb"',
+            f'url = "{url.replace("postgres@", "reader@")}"\nprepared_schema = "prepared"',
         )
         home.write_text(text, encoding="utf-8")
         proxy = stack.enter_context(spawned(home))
         postmaster = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
-        yield Source(proxy, lambda sql: own.execute(sql.encode()).fetchall(), lambda: processor(postmaster))
+        yield Source(
+            proxy,
+            lambda sql: own.execute(sql.encode()).fetchall(),
+            lambda: processor(postmaster),
+            has_days=True,
+        )
 
 
 @contextmanager
 def in_spark(folder: Path, rows: int) -> Iterator[Source]:
-    """Parquet files in ``folder``, behind a cluster on this machine."""
+    """Six columns in Parquet in directories of days, behind a cluster of two workers on this machine."""
     for table in TABLES:
-        made = ROWS.format(rows=rows, people=max(1, rows // PEOPLE))
-        duckdb.execute(f"COPY ({made}) TO '{folder}/{table}.parquet' (FORMAT parquet)")
+        with closing(duckdb.connect()) as connection:
+            write_days(connection, folder / table, rows, FEW_DAYS)
     with cluster() as servers:
         address = f"sc://127.0.0.1:{servers.port}/"
-        home = write_home(folder / "home", (), policy())
+        home = write_home(folder / "home", (), policy() + DAY)
         text = home.read_text(encoding="utf-8").replace(
             'path = "data.duckdb"', f'url = "{address};folder={folder};tables={",".join(TABLES)}"'
         )
@@ -211,6 +233,7 @@ def in_spark(folder: Path, rows: int) -> Iterator[Source]:
                 proxy,
                 lambda sql: spark.sql(sql).toArrow(),
                 lambda: sum(processor(process.pid) for process in servers.processes.values()),
+                has_days=True,
             )
         own.close()
 

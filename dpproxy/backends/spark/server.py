@@ -4,6 +4,7 @@ The session is opened anew when the server has forgotten it. What was running th
 sentences; a worker that is lost fails nothing, for the server has its tasks run elsewhere.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -23,6 +24,8 @@ from dpproxy.backends.spark.schema import ParquetFolder, columns_of, place, read
 from dpproxy.backends.spark.texts import ENGINE, filled
 from dpproxy.values.errors import Refusal, StartupError
 from dpproxy.values.pgtypes import Column, Schema
+
+_LOG = logging.getLogger(__name__)
 
 GRACE = 5.0
 """Seconds the server has to obey an interrupt."""
@@ -47,6 +50,8 @@ class _Session(Struct):
     spark: Any
     tables: Mapping[str, tuple[Column, ...]]
     left_out: Mapping[str, tuple[str, ...]]
+    declared: Mapping[str, str]
+    """The columns of each table's files, as the server says them, by its name in small letters."""
     used: float
 
     def frame(self, sql: str) -> Any:  # noqa: ANN401 - of an optional package
@@ -136,7 +141,7 @@ class Spark:
         """How the columns of a table are read; None where there is none."""
         return None if database else self._readers.get(name.lower())
 
-    def check(self, sql: str, parameters: int, _: frozenset[str] = frozenset()) -> None:
+    def check(self, sql: str, parameters: int, tables: frozenset[str] = frozenset()) -> None:
         """Have the statement analysed and not run: what the server would not take is refused before it costs anything.
 
         Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
@@ -150,6 +155,7 @@ class Spark:
                 raise unanswered("this statement", ENGINE) from None
             self._forget(session)
             raise failure("unavailable") from None
+        self._check_declared(session, tables, charged=False)
         if not is_taken:
             raise unanswered("a statement that the server takes so long to read", ENGINE)
 
@@ -165,6 +171,7 @@ class Spark:
             with self._known(session, order) as statement:
                 if order.cancelled():
                     statement.stopped = True
+                self._check_declared(session, order.tables, charged=order.charged)
                 self._look(session, statement, order)
                 rows = self._rows(session, statement, filled(order.sql, order.values), order.types)
                 if order.facts:
@@ -173,6 +180,7 @@ class Spark:
                     yield from kept
                 else:
                     yield from rows
+                self._check_declared(session, order.tables, charged=order.charged)
         except Refusal:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
@@ -197,6 +205,23 @@ class Spark:
                 yield part.rename_columns(types.names).cast(types)
             part = next(parts, None)
         statement.check()
+
+    def _check_declared(self, session: _Session, tables: frozenset[str], *, charged: bool) -> None:
+        """Raise where files have other columns than at the start, for what is gone would be read as NULL.
+
+        Asked before a statement and after it: nothing that was read in between is used where they differ.
+        """
+        for table in tables:
+            try:
+                with at_most(session.spark):
+                    found = _read(session.spark, self._place, table).schema.json()
+            except Exception:
+                if not session.is_alive():
+                    raise
+                found = ""
+            if found != session.declared[table.lower()]:
+                _LOG.error("data source %s has changed: table %s has other columns", self._place.name, table)
+                raise failure("altered, charged" if charged else "altered")
 
     def _look(self, session: _Session, statement: _Statement, order: Order) -> None:
         """Raise where a public table is not any more what the statement was planned with."""
@@ -328,21 +353,23 @@ def _opened(where: ParquetFolder) -> _Session:
     try:
         tables: dict[str, tuple[Column, ...]] = {}
         left_out: dict[str, tuple[str, ...]] = {}
+        declared: dict[str, str] = {}
         with at_most(spark):
             for number, table in enumerate(where.tables):
-                types = _view(spark, where, table, f"source_{number}")
+                types, declared[table.lower()] = _view(spark, where, table, f"source_{number}")
                 tables[table] = columns_of(types)
                 left_out[table] = tuple(n for n in types if all(n != c.name for c in tables[table]))
     except BaseException:
         end(spark)
         raise
-    return _Session(spark, tables, left_out, time.monotonic())
+    return _Session(spark, tables, left_out, declared, time.monotonic())
 
 
-def _view(spark: Any, where: ParquetFolder, table: str, name: str) -> Mapping[str, str]:  # noqa: ANN401
-    """Make a view of a table; the type of each column, by name."""
+def _view(spark: Any, where: ParquetFolder, table: str, name: str) -> tuple[Mapping[str, str], str]:  # noqa: ANN401
+    """Make a view of a table; the type of each column, by name, and all of them in the server's words."""
     try:
-        frame = _read(spark, f"{where.folder}/{table}")
+        frame = _read(spark, where, table)
+        declared: str = frame.schema.json()
         frame.createOrReplaceTempView(name)
         types: Mapping[str, str]
         [types] = spark.sql(types_asked(name, frame.columns, where, table)).toArrow().to_pylist()
@@ -352,11 +379,12 @@ def _view(spark: Any, where: ParquetFolder, table: str, name: str) -> Mapping[st
         raise StartupError(
             f'data.{where.name}.url: expected Parquet files that the server can read for table "{table}"'
         ) from None
-    return types
+    return types, declared
 
 
-def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package
+def _read(spark: Any, where: ParquetFolder, table: str) -> Any:  # noqa: ANN401 - of an optional package
     """The Parquet files of a table; no column is made of the names of folders."""
+    path = f"{where.folder}/{next(name for name in where.tables if name.lower() == table.lower())}"
     reader = spark.read.option("recursiveFileLookup", "true")
     with suppress(Exception):
         frame = reader.parquet(f"{path}.parquet")

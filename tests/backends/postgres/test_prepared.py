@@ -144,6 +144,22 @@ def test_a_new_version_of_the_data_has_tables_of_its_own(postgres: Server, opene
     assert name.endswith("tc3")
 
 
+def test_days_have_an_index(postgres: Server, opened: Open):
+    url = made(
+        postgres, "CREATE TABLE days AS SELECT DATE '2026-01-01' + i AS d, i FROM generate_series(1, 9) AS i"
+    )
+    run(url, f"GRANT SELECT ON days TO {ROLE}")
+    source, tables = opened(url)
+    days = PreparedTable("td4", "days", read("SELECT d AS d, i AS i FROM days"), truncated=False)
+    count = COUNT.replace("ta1", "td4") + " WHERE d > CAST('2026-01-04' AS DATE)"
+    check(source, count, [days])
+    with tables.ready([days], bool):
+        assert source.run(read(count), {}, "s").value.column(0)[0].as_py() == 6
+    with psycopg.connect(url) as connection:
+        [(sql,)] = connection.execute("SELECT indexdef FROM pg_indexes WHERE schemaname = 'kept'").fetchall()
+    assert sql.endswith("USING brin (d)")
+
+
 def test_another_secret_or_other_declarations_have_other_tables(postgres: Server, opened: Open):
     url = made(postgres)
     first, second = opened(url), opened(url, b"o" * 32)

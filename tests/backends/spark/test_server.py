@@ -6,12 +6,14 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.algebra.request import Request
-from dpproxy.backends.failures import FactsChanged, WorkerLost
+from dpproxy.backends.failures import Altered, FactsChanged, WorkerLost
 from dpproxy.backends.servers.source import Order
 from dpproxy.backends.spark.server import Spark
 from dpproxy.config.settings import DEFAULTS
@@ -123,6 +125,37 @@ def test_a_statement_rests_on_what_public_tables_were(spark: Spark, told: int, *
         assert [t.column(0).to_pylist() for t in spark.batches(order)] == [[14]]
     else:
         assert isinstance(outcome(spark, order), FactsChanged)
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["1 AS a", "1 AS a, 'x' AS b", "1 AS a, 2.5::DOUBLE AS b", None],
+    ids=["dropped", "text", "wider", "gone"],
+)
+def test_files_that_are_replaced_by_others_are_noticed(connect_port: int, tmp_path: Path, other: str | None):
+    file = tmp_path / "t.parquet"
+
+    def written(columns: str) -> None:
+        file.unlink(missing_ok=True)
+        duckdb.execute(f"COPY (SELECT {columns}) TO '{file}' (FORMAT parquet)")
+
+    written("1 AS a, 2 AS b")
+    source = Spark(f"sc://127.0.0.1:{connect_port}/;folder={tmp_path};tables=t", "main", 120.0)
+    sql, tables = "SELECT count(b) AS c FROM source_0", frozenset({"t"})
+    source.check(sql, 0, tables)
+    order = Order(sql, (), COUNTED, "replaced", 60.0, charged=True, tables=tables)
+    assert [t.column(0).to_pylist() for t in source.batches(order)] == [[1]]
+    if other is None:
+        file.unlink()
+    else:
+        written(other)
+    for charged, told in ((True, "stays charged"), (False, "not as it was")):
+        refusal = outcome(source, replace(order, charged=charged))
+        assert isinstance(refusal, Altered)
+        assert told in refusal.message
+    with pytest.raises(Altered):
+        source.check(sql, 0, tables)
+    source.close()
 
 
 @pytest.fixture(scope="module")
