@@ -179,5 +179,6 @@ def _sorted(value: Value) -> str:
 def dialect(schema: str, places: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> Dialect:
     """PostgreSQL with the data in one schema, but for the tables of others, each in its own place."""
     return Dialect(
-        logic.ENGINE, quoted, _table(schema, places), _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS
-    )
+        logic.ENGINE, quoted, _table(schema, places), _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS,
+        total="sum({}::numeric){}".format,
+    )  # fmt: skip

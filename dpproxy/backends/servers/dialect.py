@@ -162,6 +162,8 @@ class Dialect(Struct, frozen=True):
     """An operation as an operand of another one."""
     most_calls: int = sys.maxsize
     """Functions in one statement."""
+    total: Callable[[str, str], str] | None = None
+    """The sum of whole numbers of 64 bits over a window, from a text and OVER; None where no window is printed."""
     listed: Callable[[str, str], str] = "(SELECT * FROM (VALUES {}) AS listed({}))".format
     """Rows of values as an item of FROM, with the names of its columns."""
 

@@ -14,7 +14,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
+from dpproxy.analysis.totality import is_frame
 from dpproxy.backends.servers.dialect import Dialect, Value, ValueKind, unanswered
+from dpproxy.backends.servers.standard import WINDOWS
 
 LONGEST_NAME = 63
 """Bytes of a name: some engines cut longer ones, and two could become one."""
@@ -96,6 +98,7 @@ class _Printer:
             nodes.ColumnRef: self._column,
             nodes.Parameter: self._parameter,
             nodes.InQuery: self._in_query,
+            nodes.Window: self._window,
             nodes.Exists: lambda node, scope: Value(
                 f"EXISTS ({self.query(node.query, scope).sql})", ValueKind.TRUTH
             ),
@@ -264,16 +267,26 @@ class _Printer:
             ):
                 if call not in map(nodes.Call, _RANKS) or not partition or not order or not most.isdigit():
                     raise unanswered("this window function")
-                if any(isinstance(entry.value, nodes.Number) for entry in order):
-                    raise unanswered("an order of this form")
-                units = ", ".join(self._value(p, scope).sql for p in partition)
-                entries = ", ".join(self._direction(o, self._value(o.value, scope)) for o in order)
-                return f"{call.name}() OVER (PARTITION BY {units} ORDER BY {entries})", most
+                return f"{call.name}(){self._over(partition, order, scope)}", most
             case nodes.Binary("<=", nodes.Case([(when, nodes.Number() as kept)], nodes.Window() as window)):
                 rank, most = self._rank(replace(node, left=window), scope)
                 return f"CASE WHEN {self._value(when, scope).sql} THEN {kept.text} ELSE {rank} END", most
             case _:
                 raise unanswered("this condition of QUALIFY")
+
+    def _over(
+        self, partition: Sequence[nodes.Expr], order: Sequence[nodes.Ordered], scope: _Scope, frame: str = ""
+    ) -> str:
+        if any(isinstance(entry.value, nodes.Number) for entry in order):
+            raise unanswered("an order of this form")
+        units = ", ".join(self._value(p, scope).sql for p in partition)
+        entries = ", ".join(self._direction(o, self._value(o.value, scope)) for o in order)
+        parts = [
+            f"PARTITION BY {units}",
+            *([f"ORDER BY {entries}"] if entries else []),
+            *([frame] if frame else []),
+        ]
+        return f" OVER ({' '.join(parts)})"
 
     # --- expressions ------------------------------------------------------------------------------
 
@@ -292,6 +305,14 @@ class _Printer:
         most = self._dialect.most_calls
         if len(sql) > LONGEST or (len(sql) > most and sql.count("(") > most):
             raise unanswered("a statement this long", self._dialect.engine)
+
+    def _window(self, node: nodes.Window, scope: _Scope) -> Value:
+        call, rule = node.call, WINDOWS.get(node.call.name)
+        is_plain = not (call.distinct or call.order or call.where) and node.partition and is_frame(node.frame)
+        if self._dialect.total is None or rule is None or not is_plain:
+            raise unanswered("this window function", self._dialect.engine)
+        over = self._over(node.partition, node.order, scope, node.frame)
+        return rule([self._value(part, scope) for part in call.arguments], over, self._dialect)
 
     def _in_query(self, node: nodes.InQuery, scope: _Scope) -> Value:
         inner = self.query(node.query, scope)

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from functools import cache
 
 import duckdb
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Construct, Rule, Value, ValueKind, unanswered
+from dpproxy.backends.servers.dialect import Construct, Dialect, Rule, Value, ValueKind, unanswered
 
 EXACT = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.DECIMAL)
 NUMBERS = (*EXACT, ValueKind.DOUBLE, ValueKind.NULL)
@@ -139,6 +140,56 @@ def summed(wide: Callable[[Value], str], total: str, engine: str) -> Rule:
         return Value(f"sum({_distinct(node)}{wide(a)})::{total}", ValueKind.HUGE)
 
     return apply
+
+
+Window = Callable[[Sequence[Value], str, Dialect], Value]
+"""A window function by its operands and the text of OVER."""
+
+
+def _numbered(name: str) -> Window:
+    return lambda _, over, __: Value(f"{name}(){over}", ValueKind.WHOLE)
+
+
+def _picked(name: str) -> Window:
+    """The value of one row, at a constant distance; beyond the others it is NULL."""
+
+    def apply(parts: Sequence[Value], over: str, dialect: Dialect) -> Value:
+        value, *distance = parts
+        is_plain = all(d.constant is not None and d.constant.isdigit() for d in distance)
+        if value.constant is not None or value.kind is ValueKind.NULL or len(distance) > 1 or not is_plain:
+            raise unanswered(f"this form of {name}", dialect.engine)
+        further = "".join(f", {d.constant}" for d in distance)
+        return replace(value, sql=f"{name}({value.sql}{further}){over}", required=False)
+
+    return apply
+
+
+def _end(name: str) -> Window:
+    def apply(parts: Sequence[Value], over: str, dialect: Dialect) -> Value:
+        [value] = parts
+        if value.kind in (ValueKind.TRUTH, ValueKind.NULL):
+            raise unanswered(f"{name} of this type", dialect.engine)
+        held = f"{name}({dialect.sorted(value)}){over}"
+        return replace(value, sql=held, constant=None, required=False)
+
+    return apply
+
+
+def _total(parts: Sequence[Value], over: str, dialect: Dialect) -> Value:
+    [value] = parts
+    if dialect.total is None or value.kind is not ValueKind.WHOLE:
+        raise unanswered("sum of this type", dialect.engine)
+    return Value(dialect.total(value.sql, over), ValueKind.HUGE)
+
+
+WINDOWS: Mapping[str, Window] = {
+    **{name: _numbered(name) for name in ("row_number", "rank", "dense_rank")},
+    **{name: _picked(name) for name in ("lag", "lead", "first_value", "last_value", "nth_value")},
+    **{name: _end(name) for name in ("min", "max")},
+    "count": lambda parts, over, _: Value(f"count({parts[0].sql}){over}", ValueKind.WHOLE),
+    "sum": _total,
+}
+"""Over frames of counted rows, or of equal ones: what SQL defines of them is what all engines compute."""
 
 
 def _distinct(node: nodes.Call) -> str:

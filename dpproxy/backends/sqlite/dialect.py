@@ -147,6 +147,10 @@ def _listed(rows: str, names: str) -> str:
     return f"(WITH listed({names}) AS (VALUES {rows}) SELECT * FROM listed)"  # noqa: S608 - our own
 
 
+def _total(value: str, over: str) -> str:
+    return f"dp_total(sum({value} >> 32){over}, sum({value} & 4294967295){over})"
+
+
 def dialect(reads: Mapping[str, Mapping[str, Value]]) -> Dialect:
     """SQLite with these tables. LIMIT has columns read once for each row, and not in each place that names one."""
 
@@ -158,4 +162,6 @@ def dialect(reads: Mapping[str, Mapping[str, Value]]) -> Dialect:
         )
         return f"(SELECT {shown} FROM main.{quoted(name)} LIMIT -1)"  # noqa: S608 - our own
 
-    return Dialect(ENGINE, quoted, table, _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS, listed=_listed)
+    return Dialect(
+        ENGINE, quoted, table, _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS, total=_total, listed=_listed
+    )

@@ -76,18 +76,21 @@ def grouping_sets(select: exp.Select, rows: JoinedRows) -> list[list[exp.Expr]]:
 
 
 def without_distinct(select: exp.Select, rows: JoinedRows) -> exp.Select:
-    """The SELECT without a DISTINCT that changes nothing: its list has every key, so that no two rows are equal.
+    """The SELECT without a DISTINCT that changes nothing: its list has every key, or it is one row of aggregates.
 
     Errors: 42601 for an ORDER BY of what is not in the list, as with DISTINCT; what GROUP BY itself has.
     """
     group, distinct = select.args.get("group"), select.args.get("distinct")
-    if distinct is None or distinct.args.get("on") is not None or group is None:
+    if distinct is None or distinct.args.get("on") is not None:
         return select
-    if any(isinstance(node, _SETS) for node in group.expressions):
+    if group is None and not aggregate_nodes(select):
+        return select
+    keys = [] if group is None else group.expressions
+    if any(isinstance(node, _SETS) for node in keys):
         return select  # rows of two sets may be equal
     listed = items(select)
     shown = {item.node.unnest() for item in listed}
-    if not all(node in shown for entry in group.expressions for node in _members(entry, listed, rows)):
+    if not all(node in shown for entry in keys for node in _members(entry, listed, rows)):
         return select
     _check_order(select, listed)
     copy: exp.Select = select.copy()

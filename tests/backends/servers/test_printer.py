@@ -48,6 +48,40 @@ def test_qualify_is_a_condition_around_a_subquery():
     assert [c.name for c in found.columns] == ["id"]
 
 
+def test_a_window_is_of_the_parts_of_one_person():
+    found = rewritten("SELECT lag(x, 2) OVER (PARTITION BY id, x ORDER BY name DESC, x ASC) AS before FROM t")
+    order = 'ORDER BY "t"."Name"::text COLLATE "C" DESC NULLS LAST, "t"."x" ASC NULLS LAST'
+    assert f'lag("t"."x", 2) OVER (PARTITION BY "t"."id", "t"."x" {order})' in found.sql
+    moving = rewritten(
+        "SELECT sum(id) OVER (PARTITION BY id ORDER BY x ASC ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s FROM t"
+    )
+    assert 'sum("t"."id"::numeric) OVER (' in moving.sql
+    assert moving.sql.count("ROWS BETWEEN 2 PRECEDING AND CURRENT ROW") == 1
+    assert moving.columns[0].value.kind is ValueKind.HUGE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sum(id) OVER (ORDER BY id ASC)",
+        "sum(x) OVER (PARTITION BY id)",
+        "sum(DISTINCT id) OVER (PARTITION BY id)",
+        "avg(id) OVER (PARTITION BY id)",
+        "min(id > 1) OVER (PARTITION BY id)",
+        "lag(id, -1) OVER (PARTITION BY id ORDER BY x ASC)",
+        "lag(id, id) OVER (PARTITION BY id ORDER BY x ASC)",
+        "lag(id, 1, 0) OVER (PARTITION BY id ORDER BY x ASC)",
+        "lag('a', 1) OVER (PARTITION BY id ORDER BY x ASC)",
+        "rank() OVER (PARTITION BY id ORDER BY 1 ASC)",
+        "sum(id) OVER (PARTITION BY id ORDER BY x ASC RANGE BETWEEN 2 PRECEDING AND CURRENT ROW)",
+        "sum(id) OVER (PARTITION BY id ORDER BY x ASC GROUPS BETWEEN 2 PRECEDING AND CURRENT ROW)",
+    ],
+)
+def test_another_window_is_refused(call: str):
+    with pytest.raises(Unsupported):
+        rewritten(f"SELECT {call} AS w FROM t")
+
+
 def test_rows_with_a_null_in_a_key_of_several_columns_pass_the_cut():
     rank = "row_number() OVER (PARTITION BY id, x ORDER BY name ASC)"
     found = rewritten(

@@ -69,14 +69,12 @@ def is_refused(source: Source, part: Part) -> bool:
 
 
 REFUSED = {
-    "sqlite": {"row_windows", "zoned"},
+    "sqlite": {"zoned"},
     "sail": {"geometric_mean", "row_windows"},
     "spark": {"row_windows"},
-    "postgresql": {"row_windows"},
-    "postgresql+prepared": {"row_windows"},
 }
 """All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit, SQLite
-has no moments with a time zone, and no server's window functions are printed over people's rows."""
+has no moments with a time zone, and Spark's window functions are not printed over people's rows."""
 MOSTLY_REFUSED = {"row_texts", "scalar_subquery"}
 """By servers: patterns, and subqueries that follow a row."""
 

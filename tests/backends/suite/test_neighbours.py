@@ -32,6 +32,10 @@ STATEMENTS = (
     "SELECT ward, count(*), sum(cost), avg(hours) FROM visits GROUP BY ward",
     "SELECT sum(p.age) FROM people AS p JOIN visits AS v ON p.id = v.person WHERE v.cost > 2",
 )
+WINDOWED = """SELECT ward, sum(n), sum(s), count(p) FROM (
+  SELECT person, ward, lag(ward) OVER w AS p, row_number() OVER w AS n, sum(cost) OVER w AS s FROM visits
+  WINDOW w AS (PARTITION BY person ORDER BY ward)) AS t GROUP BY ward"""
+"""Over rows that the order of the window leaves equal."""
 
 
 class Served(Tables):
@@ -64,7 +68,17 @@ class Served(Tables):
         return {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in found}  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e.small is not None], ids=lambda e: e.name)
+SMALL = [e for e in ENGINES if e.small is not None]
+
+
+@pytest.mark.parametrize("engine", SMALL, ids=lambda e: e.name)
+def test_windows_of_one_unit_move_no_more_than_is_paid(
+    engine: Engine, tmp_path: Path, request: pytest.FixtureRequest
+):
+    test_one_unit_moves_no_more_than_is_paid(engine, WINDOWED, tmp_path, request)
+
+
+@pytest.mark.parametrize("engine", SMALL, ids=lambda e: e.name)
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_one_unit_moves_no_more_than_is_paid(
     engine: Engine, sql: str, tmp_path: Path, request: pytest.FixtureRequest
