@@ -37,7 +37,6 @@ def test_keys_stand_in_the_order_of_group_by_each_once(world: World):
         ("SELECT count(*) FROM people GROUP BY 2", SyntaxRefused),
         ("SELECT count(*) FROM people GROUP BY count(*)", GroupingError),
         ("SELECT count(*) AS n FROM people GROUP BY n", GroupingError),
-        ("SELECT DISTINCT count(*) FROM people", Unsupported),
     ],
 )
 def test_refused(world: World, sql: str, error: type[Refusal]):
