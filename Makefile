@@ -111,8 +111,8 @@ bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside ot
 scale: env         ## how the first statement, charged ones and memory grow with the rows: SOURCE=sqlite ROWS="1000000 4000000", PROXIES=1 for several proxies
 	$(BIN)/python -m tests.bench.scale $(if $(PROXIES),--proxies,--source $(or $(SOURCE),duckdb) $(if $(ROWS),--rows $(ROWS)))
 
-soak: env          ## an hour of mixed traffic from 64 connections, two restarts and a kill in it: MINUTES=60
-	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),60)
+soak: env          ## an hour of mixed traffic from 64 connections, two restarts and a kill in it: MINUTES=60, RATE=100 statements a second, PROCESSES=2
+	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),60) --processes $(or $(PROCESSES),1) $(if $(RATE),--rate $(RATE))
 
 fuzz: env          ## ten minutes of hostile bytes, then 10,000 connections in a row: MINUTES=10
 	$(BIN)/python -m tests.bench.fuzz --minutes $(or $(MINUTES),10)
