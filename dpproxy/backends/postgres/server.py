@@ -9,9 +9,9 @@ import os
 import select
 import socket
 import threading
-import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -41,14 +41,11 @@ from dpproxy.backends.postgres.start import (
 )
 from dpproxy.backends.servers.dialect import Value, unanswered
 from dpproxy.backends.servers.source import Order
+from dpproxy.backends.servers.underway import GRACE, Running, Underway
 from dpproxy.values.errors import StartupError
 from dpproxy.values.pgtypes import Schema
 
 _LOG = logging.getLogger(__name__)
-GRACE = 5.0
-"""Seconds the server has to obey a cancel."""
-AGAIN = 0.05
-"""Seconds between two cancels of one statement: one that comes before the statement is forgotten."""
 KEPT = 8
 """Connections kept open for the next statement."""
 PORTION = 20_000
@@ -74,48 +71,6 @@ SETTINGS = {
 }
 
 
-class _Statement:
-    """One under way."""
-
-    def __init__(self, connection: psycopg.Connection[Any], limit: float) -> None:
-        self.connection = connection
-        self._limit = limit
-        self._watch = threading.Timer(limit, self.expire)
-        self.stopped_at: float | None = None
-        self.expired = False
-        self.over = threading.Event()
-
-    def go(self) -> None:
-        """The server works from now on, for the limit's time at most."""
-        self._watch = threading.Timer(self._limit, self.expire)
-        self._watch.daemon = True
-        self._watch.start()
-
-    def rest(self) -> None:
-        """The client takes its time."""
-        self._watch.cancel()
-
-    def stop(self) -> None:
-        """Cancel it, again and again; close its connection where that does not help. Does not wait."""
-        if self.stopped_at is None:
-            self.stopped_at = time.monotonic()
-            threading.Thread(target=self._insist, daemon=True).start()
-
-    def expire(self) -> None:
-        """Stop it at its limit."""
-        self.expired = True
-        self.stop()
-
-    def _insist(self) -> None:
-        until = time.monotonic() + GRACE
-        while not self.over.is_set() and time.monotonic() < until:
-            with suppress(psycopg.Error, OSError):
-                self.connection.cancel_safe(timeout=GRACE)
-            self.over.wait(AGAIN)
-        if not self.over.is_set():
-            _hang_up(self.connection)
-
-
 class PostgresServer:
     """Connections to one server; its methods may be called from any thread.
 
@@ -129,7 +84,7 @@ class PostgresServer:
         self._name = name
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
-        self._running: dict[str, _Statement] = {}
+        self._running = Running()
         self.limit = limit
         try:
             with self._connect() as connection:
@@ -161,13 +116,16 @@ class PostgresServer:
         interrupted or the limit is over, and ``Internal`` where the server cannot be reached.
         """
         order = Order("", (), _NONE, unpaid(asker()), self.limit, charged=False)
-        statement: _Statement | None = None
+        statement: Underway | None = None
         try:
-            with self._used() as connection, self._known(connection, order) as statement:
+            with (
+                self._used() as connection,
+                self._running.of(order.session, _underway(connection, order)) as statement,
+            ):
                 self.check_declared(connection, tables, charged=False)
                 connection.execute(f"EXPLAIN {sql}".encode(), [None] * parameters)
         except psycopg.OperationalError as error:
-            if isinstance(error, errors.QueryCanceled) or (statement and statement.stopped_at):
+            if isinstance(error, errors.QueryCanceled) or (statement and statement.is_stopped):
                 raise failure(_code(error, statement, order)) from None
             raise failure("unavailable") from None
         except _ALTERED as error:
@@ -178,10 +136,13 @@ class PostgresServer:
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken; all of them are of one snapshot."""
-        statement: _Statement | None = None
+        statement: Underway | None = None
         try:
             _check_values(order.values)
-            with self._used() as connection, self._known(connection, order) as statement:
+            with (
+                self._used() as connection,
+                self._running.of(order.session, _underway(connection, order)) as statement,
+            ):
                 if order.cancelled():
                     raise errors.QueryCanceled
                 self.check_declared(connection, order.tables, charged=order.charged)
@@ -247,11 +208,11 @@ class PostgresServer:
     @contextmanager
     def writing(self, order: Order) -> Iterator[psycopg.Connection[Any]]:
         """A connection that may write, for a prepared table; ``order`` says who may interrupt it, and its limit."""
-        statement: _Statement | None = None
+        statement: Underway | None = None
         try:
             with (
                 self._connect(WRITES, order.limit) as connection,
-                self._known(connection, order) as statement,
+                self._running.of(order.session, _underway(connection, order)) as statement,
             ):
                 if order.cancelled():
                     raise errors.QueryCanceled
@@ -261,18 +222,13 @@ class PostgresServer:
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
-        with self._lock:
-            statement = self._running.get(session)
-        if statement is not None:
-            statement.stop()
+        self._running.interrupt(session)
 
     def close(self) -> None:
         """Stop what runs and close all connections."""
+        self._running.close()
         with self._lock:
-            running, self._running = list(self._running.values()), {}
             idle, self._idle = self._idle, []
-        for statement in running:
-            statement.stop()
         for connection in idle:
             connection.close()
 
@@ -328,24 +284,6 @@ class PostgresServer:
                 return
         connection.close()
 
-    @contextmanager
-    def _known(self, connection: psycopg.Connection[Any], order: Order) -> Iterator[_Statement]:
-        """A statement that can be interrupted, and is at its limit."""
-        statement = _Statement(connection, order.limit)
-        with self._lock:
-            self._running[order.session] = statement
-        statement.go()
-        try:
-            yield statement
-        finally:
-            statement.rest()
-            statement.over.set()
-            with self._lock:
-                if self._running.get(order.session) is statement:
-                    del self._running[order.session]
-            if statement.stopped_at is not None:  # a cancel on its way must not meet the next statement
-                connection.close()
-
 
 def _fetched(connection: psycopg.Connection[Any], order: Order) -> Iterator[list[tuple[Any, ...]]]:
     """The rows: few at once, others as they come."""
@@ -379,6 +317,12 @@ def _is_usable(connection: psycopg.Connection[Any]) -> bool:
     return not poll.poll(0)
 
 
+def _underway(connection: psycopg.Connection[Any], order: Order) -> Underway:
+    return Underway(
+        order.limit, partial(connection.cancel_safe, timeout=GRACE), partial(_hang_up, connection)
+    )
+
+
 def _hang_up(connection: psycopg.Connection[Any]) -> None:
     """Close it from another thread: who waits for it reads its end."""
     with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
@@ -392,12 +336,11 @@ def _check_values(values: Sequence[object]) -> None:
             raise errors.NumericValueOutOfRange
 
 
-def _code(error: psycopg.Error, statement: _Statement | None, order: Order) -> str:
+def _code(error: psycopg.Error, statement: Underway | None, order: Order) -> str:
     """The entry of ``failures``: over protected rows no error tells what they did."""
-    is_stopped = isinstance(error, errors.QueryCanceled) or (statement is not None and statement.stopped_at)
-    if statement is not None and statement.expired:
-        return "too long" if order.charged else "public too long"
-    if is_stopped:
+    if statement is not None and (reason := statement.reason(charged=order.charged)) is not None:
+        return reason
+    if isinstance(error, errors.QueryCanceled):
         return "cancelled"
     if isinstance(error, _ENDED) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
         return "lost" if order.charged else "public lost"

@@ -7,17 +7,18 @@ sentences; a worker that is lost fails nothing, for the server has its tasks run
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
 import pyarrow as pa
-from msgspec import Struct, field
+from msgspec import Struct
 
 from dpproxy.backends.failures import failure
 from dpproxy.backends.servers.dialect import Value, unanswered
 from dpproxy.backends.servers.source import Order
+from dpproxy.backends.servers.underway import Running, Underway
 from dpproxy.backends.spark.client import RETRIES, at_most, end, is_analysed, module, quiet
 from dpproxy.backends.spark.dialect import PROBES, dialect
 from dpproxy.backends.spark.schema import ParquetFolder, columns_of, place, readers, types_asked
@@ -27,10 +28,6 @@ from dpproxy.values.pgtypes import Column, Schema
 
 _LOG = logging.getLogger(__name__)
 
-GRACE = 5.0
-"""Seconds the server has to obey an interrupt."""
-AGAIN = 0.2
-"""Seconds between two interrupts of one statement: one that comes before the statement is forgotten."""
 IDLE = 20.0
 """Seconds from which an unused session is looked at before the next statement: it may be gone."""
 SETTINGS = {
@@ -75,39 +72,17 @@ class _Session(Struct):
             self.spark.client.close()
 
 
-class _Statement(Struct):
-    """One under way."""
+class _Statement(Underway):
+    """One under way, with the tag that the server knows it by."""
 
-    session: _Session
-    tag: str
-    stopped: bool = False
-    expired: bool = False
-    over: threading.Event = field(default_factory=threading.Event)
-
-    def stop(self) -> None:
-        """Interrupt it, again and again; close its session where that does not help. Does not wait."""
-        if not self.stopped:
-            self.stopped = True
-            threading.Thread(target=self._insist, daemon=True).start()
+    def __init__(self, session: _Session, tag: str, limit: float) -> None:
+        super().__init__(limit, lambda: session.spark.client.interrupt_tag(tag), session.close)
+        self.tag = tag
 
     def check(self) -> None:
         """Raise once it was stopped."""
-        if self.stopped:
+        if self.is_stopped:
             raise InterruptedError
-
-    def expire(self) -> None:
-        """Stop it at its limit."""
-        self.expired = True
-        self.stop()
-
-    def _insist(self) -> None:
-        until = time.monotonic() + GRACE
-        while not self.over.is_set() and time.monotonic() < until:
-            with suppress(Exception):
-                self.session.spark.client.interrupt_tag(self.tag)
-            self.over.wait(AGAIN)
-        if not self.over.is_set():
-            self.session.close()
 
 
 class Spark:
@@ -121,7 +96,7 @@ class Spark:
     def __init__(self, url: str, name: str, limit: float) -> None:
         self._place: ParquetFolder = place(url, name)
         self._lock = threading.Lock()
-        self._running: dict[str, _Statement] = {}
+        self._running = Running()
         self._numbers = count(1)
         self._is_closed = False
         self.limit = limit
@@ -168,9 +143,9 @@ class Spark:
         session = self._session()
         statement: _Statement | None = None
         try:
-            with self._known(session, order) as statement:
-                if order.cancelled():
-                    statement.stopped = True
+            made = _Statement(session, f"dpproxy-{next(self._numbers)}", order.limit)
+            with self._running.of(order.session, made) as statement:
+                statement.is_stopped |= order.cancelled()
                 self._check_declared(session, order.tables, charged=order.charged)
                 self._look(session, statement, order)
                 rows = self._rows(session, statement, filled(order.sql, order.values), order.types)
@@ -241,19 +216,14 @@ class Spark:
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
-        with self._lock:
-            statement = self._running.get(session)
-        if statement is not None:
-            statement.stop()
+        self._running.interrupt(session)
 
     def close(self) -> None:
         """Stop what runs and leave the server."""
         with self._lock:
             self._is_closed = True
-            running, self._running = list(self._running.values()), {}
             session, self._current = self._current, None
-        for statement in running:
-            statement.stop()
+        self._running.close()
         if session is not None:
             with suppress(Exception):
                 session.spark.client.release_session()
@@ -295,35 +265,14 @@ class Spark:
                 self._current = None
         session.close()
 
-    @contextmanager
-    def _known(self, session: _Session, order: Order) -> Iterator[_Statement]:
-        """A statement that can be interrupted, and is at its limit."""
-        statement = _Statement(session, f"dpproxy-{next(self._numbers)}")
-        with self._lock:
-            self._running[order.session] = statement
-        watch = threading.Timer(order.limit, statement.expire)
-        watch.daemon = True
-        watch.start()
-        try:
-            yield statement
-        finally:
-            watch.cancel()
-            statement.over.set()
-            with self._lock:
-                if self._running.get(order.session) is statement:
-                    del self._running[order.session]
-
     def _code(self, session: _Session, statement: _Statement | None, order: Order) -> str:
         """The entry of ``failures``: over protected rows no error tells what they did."""
         if not session.is_alive():
             self._forget(session)
-            if statement is None or not statement.stopped:
+            if statement is None or not statement.is_stopped:
                 return "lost" if order.charged else "public lost"
-        if statement is not None and statement.expired:
-            return "too long" if order.charged else "public too long"
-        if statement is not None and statement.stopped:
-            return "cancelled"
-        return "exact" if order.charged else "public"
+        reason = None if statement is None else statement.reason(charged=order.charged)
+        return reason or ("exact" if order.charged else "public")
 
     def _view(self, database: str, name: str) -> str:
         view = None if database else self._views.get(name.lower())

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from decimal import Context, Decimal
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +18,7 @@ import pyarrow as pa
 from dpproxy.backends.failures import failure
 from dpproxy.backends.servers.dialect import Value, unanswered
 from dpproxy.backends.servers.source import Order
+from dpproxy.backends.servers.underway import Running, Underway
 from dpproxy.backends.sqlite.dialect import dialect
 from dpproxy.backends.sqlite.functions import register
 from dpproxy.backends.sqlite.schema import Described, described
@@ -28,47 +29,12 @@ from dpproxy.values.pgtypes import Schema
 _LOG = logging.getLogger(__name__)
 OLDEST = (3, 39, 0)
 """The release that joins on both sides."""
-AGAIN = 0.05
-"""Seconds between two interrupts of one statement: one that comes before it is forgotten."""
 PATIENCE = 5.0
 """Seconds that a writer's lock is waited for."""
 KEPT = 8
 """Connections kept open for the next statement."""
 PORTION = 20_000
 """Rows that are fetched at once."""
-
-
-class _Statement:
-    """One under way, of a connection of its own; interrupted until it has stopped."""
-
-    def __init__(self, connection: sqlite3.Connection, limit: float) -> None:
-        self._connection = connection
-        self._watch = threading.Timer(limit, self._expire)
-        self._watch.daemon = True
-        self._watch.start()
-        self.over = threading.Event()
-        self.is_stopped = self.has_expired = False
-
-    def stop(self) -> None:
-        """Interrupt it; does not wait."""
-        if not self.is_stopped:
-            self.is_stopped = True
-            threading.Thread(target=self._insist, daemon=True).start()
-
-    def end(self) -> None:
-        """It has ended."""
-        self.over.set()
-        self._watch.cancel()
-
-    def _expire(self) -> None:
-        self.has_expired = True
-        self.stop()
-
-    def _insist(self) -> None:
-        while not self.over.is_set():
-            with suppress(sqlite3.ProgrammingError):  # closed meanwhile
-                self._connection.interrupt()
-            self.over.wait(AGAIN)
 
 
 class Sqlite:
@@ -83,7 +49,7 @@ class Sqlite:
         self._path, self._name, self.limit = path.absolute(), name, limit
         self._lock = threading.Lock()
         self._idle: list[tuple[sqlite3.Connection, tuple[int, int]]] = []
-        self._running: dict[str, _Statement] = {}
+        self._running = Running()
         if sqlite3.sqlite_version_info < OLDEST:
             raise StartupError(
                 f"data.{name}.path: expected SQLite 3.39 or newer in Python, which has {_version()}"
@@ -125,9 +91,12 @@ class Sqlite:
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken; all of them are of one snapshot."""
-        statement: _Statement | None = None
+        statement: Underway | None = None
         try:
-            with self._used() as connection, self._known(connection, order) as statement:
+            with (
+                self._used() as connection,
+                self._running.of(order.session, Underway(order.limit, connection.interrupt)) as statement,
+            ):
                 _check_wanted(order)
                 self._look(connection, order.tables, charged=order.charged)
                 for sql, told in order.facts:
@@ -142,18 +111,13 @@ class Sqlite:
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
-        with self._lock:
-            statement = self._running.get(session)
-        if statement is not None:
-            statement.stop()
+        self._running.interrupt(session)
 
     def close(self) -> None:
         """Stop what runs and close all connections."""
+        self._running.close()
         with self._lock:
-            running, self._running = list(self._running.values()), {}
             idle, self._idle = self._idle, []
-        for statement in running:
-            statement.stop()
         for connection, _ in idle:
             connection.close()
 
@@ -217,20 +181,6 @@ class Sqlite:
         register(connection)
         return connection
 
-    @contextmanager
-    def _known(self, connection: sqlite3.Connection, order: Order) -> Iterator[_Statement]:
-        """A statement that can be interrupted, and is at its limit."""
-        statement = _Statement(connection, order.limit)
-        with self._lock:
-            self._running[order.session] = statement
-        try:
-            yield statement
-        finally:
-            statement.end()
-            with self._lock:
-                if self._running.get(order.session) is statement:
-                    del self._running[order.session]
-
 
 def _check_wanted(order: Order) -> None:
     if order.cancelled():
@@ -284,10 +234,7 @@ def _array(values: tuple[object, ...], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _code(statement: _Statement | None, order: Order) -> str:
+def _code(statement: Underway | None, order: Order) -> str:
     """The entry of ``failures``: over protected rows no error tells what they did."""
-    if statement is not None and statement.has_expired:
-        return "too long" if order.charged else "public too long"
-    if statement is not None and statement.is_stopped:
-        return "cancelled"
-    return "exact" if order.charged else "public"
+    reason = None if statement is None else statement.reason(charged=order.charged)
+    return reason or ("exact" if order.charged else "public")
