@@ -43,6 +43,11 @@ class Argument(Struct, frozen=True):
         return max(abs(self.low), abs(self.high), 1)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether all values but NULL are the same."""
+        return self.low == self.high
+
+    @property
     def centre(self) -> int:
         """The middle of the range, in steps."""
         return (self.low + self.high) // 2

@@ -26,7 +26,7 @@ def kept(typed: Typed, condition: nodes.Expr | None) -> Typed:
     """The value where the condition holds, NULL where it is false or NULL."""
     if condition is None:
         return typed
-    marker = typed.presence or (typed.sql if typed.nullable else duck.integer(1))
+    marker = (typed.presence or typed.sql) if typed.nullable else duck.integer(1)
     return replace(
         typed, sql=duck.case([(condition, typed.sql)], None), presence=duck.case([(condition, marker)], None),
         nullable=True, is_constant=False, constant=None, is_unit=False,

@@ -1,5 +1,7 @@
 """What an aggregate call reads, compiled: its argument or its pair of arguments, on the rows its FILTER keeps."""
 
+from fractions import Fraction
+
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
@@ -83,6 +85,22 @@ def operand(node: exp.Expr, scope: Scope, condition: Condition | None) -> Argume
     this = plain_operand(node, node.this) if distinct is None else distinct
     found = argument(this, kept(number(this, scope), compiled(condition)))
     return replace(found, distinct=distinct is not None)
+
+
+def multiple(node: exp.Expr, scope: Scope, condition: Condition | None) -> Argument:
+    """As ``operand``; of a column times a positive number in the column's steps, so that both are one measure."""
+    whole, product = operand(node, scope, condition), node.this.unnest()
+    if type(product) is not exp.Mul or whole.typed.scale is None:
+        return whole
+    sides = product.this.unnest(), product.expression.unnest()
+    times = next((s for s in sides if isinstance(s, exp.Literal) and not s.is_string), None)
+    of = next((s for s in sides if type(s) is exp.Column), None)
+    factor = Fraction(times.this) if times is not None else Fraction(0)
+    if of is None or factor <= 0:
+        return whole
+    found = argument(of, kept(number(of, scope), compiled(condition)))
+    typed = replace(whole.typed, sql=found.typed.sql, presence=found.typed.presence)
+    return replace(found, unit=found.unit * factor, typed=typed)
 
 
 class Pair(Struct, frozen=True):

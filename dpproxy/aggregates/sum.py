@@ -50,13 +50,15 @@ def steps_to_value(steps: nodes.Expr, unit: Fraction) -> nodes.Expr:
 
 
 class Sum(Struct, frozen=True):
-    """A sum; ``derived`` from the two measures of an average."""
+    """A sum; ``derived`` from the two measures of an average, and of one constant from the number of values."""
 
     argument: Argument
     derived: bool
 
     @property
     def measures(self) -> tuple[Measure, ...]:
+        if self.argument.is_constant:
+            return (number_measure(self.argument),)
         if self.derived:
             return centred_measure(self.argument), number_measure(self.argument)
         total = self.argument.each("sum", self.argument.sql)
@@ -66,33 +68,46 @@ class Sum(Struct, frozen=True):
     def type(self) -> SqlType:
         return sum_type(self.argument.typed.type)
 
-    def _steps(self, columns: Sequence[nodes.Expr]) -> nodes.Expr:
-        if not self.derived or self.argument.centre == 0:
-            return columns[0]
-        centre = duck.cast(duck.integer(self.argument.centre), "HUGEINT")
-        return duck.binary("+", columns[0], duck.binary("*", columns[1], centre))
+    @property
+    def _steps(self) -> tuple[int, ...]:
+        """What each measure counts, in steps."""
+        if self.argument.is_constant:
+            return (self.argument.low,)
+        return (1, self.argument.centre) if self.derived else (1,)
+
+    def _total(self, columns: Sequence[nodes.Expr], factor: int = 1) -> nodes.Expr:
+        """So many times the sum in steps."""
+        found: nodes.Expr | None = None
+        for column, steps in zip(columns, self._steps, strict=True):
+            times = duck.cast(duck.integer(steps * factor), "HUGEINT")
+            part = column if steps * factor == 1 else duck.binary("*", column, times)
+            if found is None or steps:
+                found = part if found is None else duck.binary("+", found, part)
+        if found is None:
+            raise AssertionError("a sum has a measure")
+        return found
 
     def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         scale = self.argument.typed.scale
         if scale is not None:
-            return Typed(self._steps(columns), self.type, scale, nullable=False)
-        steps = steps_to_value(self._steps(columns), self.argument.unit)
+            factor = int(self.argument.unit * 10**scale)
+            return Typed(self._total(columns, factor), self.type, scale, nullable=False)
+        steps = steps_to_value(self._total(columns), self.argument.unit)
         return Typed(steps, self.type, None, nullable=False)
 
     @property
     def weights(self) -> tuple[float, ...]:
         """What the value changes by with each measure."""
         unit = float(self.argument.unit)
-        return (unit, unit * float(self.argument.centre)) if self.derived else (unit,)
+        return tuple(unit * steps for steps in self._steps)
 
     def _sd(self, noise: Noise) -> float:
-        weights = (1, abs(self.argument.centre)) if self.derived else (1,)
-        steps = math.sqrt(sum((w * s) ** 2 for w, s in zip(weights, noise.sd, strict=True)))
+        steps = math.hypot(*(w * s for w, s in zip(self._steps, noise.sd, strict=True)))
         return steps * float(self.argument.unit)
 
     def _half_width(self, noise: Noise, confidence: Fraction) -> float:
-        if not self.derived:
-            return noise.half_width(confidence)[0] * float(self.argument.unit)
+        if len(self.measures) == 1:
+            return noise.half_width(confidence)[0] * abs(self.weights[0])
         linear = Linear.of(noise.draws, confidence)
         if linear is not None:
             return linear.reach(self.weights)
@@ -101,7 +116,7 @@ class Sum(Struct, frozen=True):
 
     def drawn(self, columns: Sequence[nodes.Expr], noise: Noise) -> Drawn:
         """The draw and its law, as DOUBLEs."""
-        value = steps_to_value(self._steps(columns), self.argument.unit)
+        value = steps_to_value(self._total(columns), self.argument.unit)
         return value, duck.double(self._sd(noise)), duck.double(0.0), duck.double(0.0)
 
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:  # noqa: ARG002
@@ -110,7 +125,7 @@ class Sum(Struct, frozen=True):
     def interval(
         self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
     ) -> tuple[nodes.Expr, nodes.Expr]:
-        value = steps_to_value(self._steps(columns), self.argument.unit)
+        value = steps_to_value(self._total(columns), self.argument.unit)
         half = duck.double(self._half_width(noise, confidence))
         return duck.binary("-", value, half), duck.binary("+", value, half)
 

@@ -17,6 +17,7 @@ from dpproxy.aggregates.operands import (
     compiled,
     condition_of,
     distinct_operand,
+    multiple,
     name_of,
     operand,
     pair,
@@ -85,11 +86,11 @@ def _count(node: exp.Count, scope: Scope, _: Averaged, condition: Condition | No
 
 def _sum(node: exp.Sum, scope: Scope, averaged: Averaged, condition: Condition | None = None) -> Aggregate:
     written = None if condition is None else condition.written
-    return Sum(operand(node, scope, condition), (node.this, written) in averaged)
+    return Sum(multiple(node, scope, condition), (node.this, written) in averaged)
 
 
 def _average(node: exp.Avg, scope: Scope, _: Averaged, condition: Condition | None = None) -> Aggregate:
-    return Average(operand(node, scope, condition))
+    return Average(multiple(node, scope, condition))
 
 
 def _spread(function: MomentFunction) -> Builder:

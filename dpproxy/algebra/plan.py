@@ -273,12 +273,14 @@ class PublicPlan(Struct, frozen=True):
 class Summed(Struct, frozen=True):
     """Where the figures of a part come from: columns of draws of a mechanism, so many added up for each at most.
 
-    ``also`` are other draws of the same figures, with which the first are averaged.
+    Those of one number among ``cells`` are of the same draws. ``also`` are other draws of the same figures, with which
+    the first are averaged.
     """
 
     mechanism: Additive
     columns: tuple[int, ...]
-    terms: int
+    terms: tuple[int, ...]
+    cells: tuple[int, ...]
     also: tuple["Summed", ...] = ()
     laws: tuple["Summed", ...] = ()
     """Of each kind of row, where they differ: the column ``law`` of the relation says which a row has."""
@@ -286,11 +288,15 @@ class Summed(Struct, frozen=True):
     """Of how many releases the draws are that are added up, or taken away."""
 
     @property
+    def draws(self) -> tuple[Draw, ...]:
+        """Of each figure, the first."""
+        figures = zip(self.columns, self.terms, self.cells, strict=True)
+        return tuple(Draw(self.mechanism, *figure) for figure in figures)
+
+    @property
     def means(self) -> tuple[Averaged, ...]:
         """How each figure is made of those of all draws."""
-        draws = (self, *self.also)
-        rows = zip(*([Draw(s.mechanism, c, s.terms) for c in s.columns] for s in draws), strict=True)
-        return tuple(Averaged(row) for row in rows)
+        return tuple(Averaged(row) for row in zip(*(s.draws for s in (self, *self.also)), strict=True))
 
 
 class Fitted(Struct, frozen=True):

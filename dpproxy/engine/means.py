@@ -16,7 +16,7 @@ from dpproxy.accounting.model import Cost
 from dpproxy.algebra.plan import Drawn, Fitted, Summed
 from dpproxy.engine import payloads
 from dpproxy.engine.laws import kinds, laws_of
-from udfs.mechanisms.averaged import SCALE, USUAL, Draw
+from udfs.mechanisms.averaged import SCALE, USUAL
 from udfs.mechanisms.combination import Combination
 from udfs.mechanisms.linear import Linear
 from udfs.privacy import Released
@@ -47,7 +47,8 @@ def averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
     draws = [(a, a.summed) for a in answers[:MOST_AVERAGED] if isinstance(a.summed, Summed)]
     if not isinstance(first.summed, Summed) or len(draws) == 1:
         return first
-    rows, worst = kinds(list(zip(*(_terms(a, of) for a, of in draws), strict=True)))
+    each = zip(*(_terms(a, of) for a, of in draws), strict=True)
+    rows, worst = kinds([[n for terms in row for n in terms] for row in each])
     laws = [_mean([of for _, of in draws], terms) for terms in worst]
     farthest = _mean([of for _, of in draws], [max(terms) for terms in zip(*worst, strict=True)])
     means = [law.means for law in laws]
@@ -72,22 +73,25 @@ def taken_alone(summed: Summed) -> int | None:
     place = max(range(1 + len(summed.also)), key=lambda n: summed.means[0].weights[n])
     best = (summed, *summed.also)[place]
     mean = Linear.joint(summed.means[:2], USUAL)
-    alone = Linear.joint([Draw(best.mechanism, c, best.terms) for c in best.columns[:2]], USUAL)
+    alone = Linear.joint(best.draws[:2], USUAL)
     if len(summed.columns) < 2 or alone is None or mean is None:
         return None
     is_farther = any(mean.reach(w) > alone.reach(w) for w in ((1.0, 0.0), (0.0, 1.0)))
     return place if is_farther else None
 
 
-def _terms(answer: PartAnswer, of: Summed) -> list[float]:
-    """How many draws each row adds up."""
+def _terms(answer: PartAnswer, of: Summed) -> list[tuple[int, ...]]:
+    """How many draws each figure of each row adds up."""
     several = [law.terms for law in of.laws or (of,)]
-    return [float(several[law]) for law in laws_of(answer.released.value)]
+    return [several[law] for law in laws_of(answer.released.value)]
 
 
 def _mean(draws: Sequence[Summed], terms: Sequence[float]) -> Summed:
-    """The mean of draws, of so many terms each."""
-    first, *also = (replace(of, terms=round(n), laws=()) for of, n in zip(draws, terms, strict=True))
+    """The mean of draws, of so many terms of each figure of each."""
+    size, whole = len(draws[0].columns), tuple(map(round, terms))
+    first, *also = (
+        replace(of, terms=whole[n * size : (n + 1) * size], laws=()) for n, of in enumerate(draws)
+    )
     return replace(first, also=tuple(also))
 
 
@@ -121,7 +125,7 @@ def together(answers: Sequence[PartAnswer], signs: Sequence[int]) -> PartAnswer:
     """
     draws = [(a, a.summed) for a in answers if isinstance(a.summed, Summed)]
     terms = list(zip(*(_terms(a, of) for a, of in draws), strict=True))
-    alike = {(of.mechanism, of.columns) for _, of in draws}
+    alike = {(of.mechanism, of.columns, of.cells) for _, of in draws}
     rows, made = (
         _sum(draws[0][1], terms, len(draws)) if len(alike) == 1 else _apart([d for _, d in draws], terms)
     )
@@ -131,19 +135,23 @@ def together(answers: Sequence[PartAnswer], signs: Sequence[int]) -> PartAnswer:
     return PartAnswer(Released(table, first.loss), summed=made, origins=origins)
 
 
-def _sum(first: Summed, terms: Sequence[Sequence[float]], releases: int) -> tuple[list[int], Summed]:
+Terms = Sequence[Sequence[tuple[int, ...]]]
+"""Of each row, of each release, of each figure."""
+
+
+def _sum(first: Summed, terms: Terms, releases: int) -> tuple[list[int], Summed]:
     """The law of each row, of draws of one mechanism."""
-    rows, worst = kinds([[sum(row)] for row in terms])
-    laws = [replace(first, terms=round(most), laws=(), releases=releases) for [most] in worst]
-    farthest = max(laws, key=lambda law: law.terms)
-    return rows, replace(farthest, laws=tuple(laws) if len(laws) > 1 else ())
+    rows, worst = kinds([[sum(figure) for figure in zip(*row, strict=True)] for row in terms])
+    laws = [replace(first, terms=tuple(map(round, most)), laws=(), releases=releases) for most in worst]
+    farthest = tuple(map(max, zip(*(law.terms for law in laws), strict=True)))
+    return rows, replace(laws[0], terms=farthest, laws=tuple(laws) if len(laws) > 1 else ())
 
 
-def _apart(draws: Sequence[Summed], terms: Sequence[Sequence[float]]) -> tuple[list[int], Fitted]:
+def _apart(draws: Sequence[Summed], terms: Terms) -> tuple[list[int], Fitted]:
     """The law of each row, of draws of several."""
     sds = [[d.mechanism.noise_sd()[c] for c in d.columns] for d in draws]
     errors = [
-        [sqrt(sum(n * sd[m] ** 2 for n, sd in zip(row, sds, strict=True))) for m in range(len(sds[0]))]
+        [sqrt(sum(n[m] * sd[m] ** 2 for n, sd in zip(row, sds, strict=True))) for m in range(len(sds[0]))]
         for row in terms
     ]
     rows, worst = kinds(errors)

@@ -98,9 +98,6 @@ def _made(like: pa.Table, lists: Sequence[Sequence[int]], laws: Sequence[int]) -
 
 def derive(table: pa.Table, derivation: Derivation, part: Part, laws: Sequence[int] = ()) -> pa.Table:
     """The relation of a part, whose values are sums of another relation's; ``laws`` are those of its rows."""
-    drawn = [[int(v) for v in values] for values in table["v"].to_pylist()]
-    lists = [
-        [max(-_MOST, min(_MOST, sum(drawn[p][c] for p in places))) for c in derivation.columns]
-        for places in derivation.places
-    ]
+    added = derivation.added([[int(v) for v in values] for values in table["v"].to_pylist()])
+    lists = [[max(-_MOST, min(_MOST, v)) for v in row] for row in added]
     return with_laws(key_table(part.keys), laws).append_column("v", pa.array(lists, pa.list_(WHOLE)))

@@ -18,6 +18,7 @@ from dpproxy.engine.cubes import PlannedCube, fitted
 from dpproxy.engine.pricing import Desk, PricedStatement, half_widths, priced_in_order
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import table_name
+from dpproxy.planner.rewrites.filters import with_filters
 from dpproxy.policy.model import Between
 from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import InvalidParameter, Refusal
@@ -110,7 +111,9 @@ def _errors(priced: PricedStatement, found: _Proposal, desk: Desk) -> dict[str, 
 
 def _proposed(priced: Sequence[PricedStatement], desk: Desk, epsilon: Fraction) -> tuple[str, _Proposal]:
     """The table that most statements are about, and the cube for it."""
-    trees = {n: parse(p.sql) for n, p in enumerate(priced) if isinstance(p.plan, Plan) and p.plan.parts}
+    trees = {
+        n: _filtered(parse(p.sql)) for n, p in enumerate(priced) if isinstance(p.plan, Plan) and p.plan.parts
+    }
     read = [table_name(t) for tree in trees.values() for t in tree.find_all(exp.Table)]
     tables = [
         name for name in dict.fromkeys(read) if (policy := desk.policy.tables.get(name)) and policy.unit
@@ -198,6 +201,13 @@ def _choices(column: Column, desk: Desk, table: str) -> Iterator[str]:
         yield name
 
 
+def _filtered(tree: exp.Expr) -> exp.Expr:
+    """With FILTER for CASE in aggregates."""
+    for select in list(tree.find_all(exp.Select)):
+        with_filters(select)
+    return tree
+
+
 def _keys(tree: exp.Expr) -> Iterator[str]:
     """The columns outside of what is counted and summed, and those of FILTER."""
     for column in tree.find_all(exp.Column):
@@ -211,8 +221,11 @@ def _keys(tree: exp.Expr) -> Iterator[str]:
 def _measures(tree: exp.Expr, columns: dict[str, Column]) -> Iterator[str]:
     """What is counted and summed; an average is a sum, which has its number beside it."""
     for call in tree.find_all(exp.Count, exp.Sum, exp.Avg):
-        of = call.this
-        if type(of) is exp.Star:
+        of = call.this.unnest()
+        sides = (of.this, of.expression) if type(of) is exp.Mul else ()
+        if any(isinstance(side, exp.Literal) for side in sides):
+            of = next((side for side in sides if type(side) is exp.Column), of)
+        if isinstance(of, exp.Star | exp.Literal):
             yield "count(*)"
         elif type(of) is exp.Column and of.name in columns:
             kind = "count" if type(call) is exp.Count else "sum"

@@ -46,9 +46,10 @@ def derived_sum(of: Descriptor, source: Part, descriptor: Descriptor, part: Part
 
 def summed(mechanism: Additive, found: Derivation) -> tuple[Summed, list[int]]:
     """Where the figures of a derivation come from, and the law of each row."""
-    rows, worst = kinds([[float(len(places))] for places in found.places])
-    terms = [round(most) for [most] in worst]
-    alone = Summed(mechanism, found.columns, max(terms, default=1))
+    rows, worst = kinds(found.terms)
+    terms = [tuple(map(round, most)) for most in worst]
+    farthest = tuple(map(max, zip(*terms, strict=True))) or (1,) * len(found.columns)
+    alone = Summed(mechanism, found.columns, farthest, found.kinds)
     return replace(alone, laws=tuple(replace(alone, terms=n) for n in terms) if len(terms) > 1 else ()), rows
 
 
@@ -65,8 +66,7 @@ def noise_ratio(summed: Summed | Fitted, own: Additive, *, alike: bool = False) 
         return inf
     if of.CONCENTRATED and own.CONCENTRATED and of.nano < own.nano:
         return inf
-    sds = summed.mechanism.noise_sd()
-    return _worst([sds[c] * sqrt(summed.terms) for c in summed.columns], own.noise_sd())
+    return _worst([sqrt(draw.variance) for draw in summed.draws], own.noise_sd())
 
 
 def _worst(sds: Sequence[float], least: Sequence[float]) -> float:

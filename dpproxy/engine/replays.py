@@ -11,7 +11,7 @@ from dpproxy.accounting import sharing
 from dpproxy.accounting.model import Account, Reservation, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.accounting.sharing import Pool
-from dpproxy.algebra.plan import Caller, Drawn, Fitted, Notice, Part, Plan, Summed
+from dpproxy.algebra.plan import Caller, Drawn, Fitted, Notice, Part, Plan
 from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
@@ -241,9 +241,7 @@ class Replays:
             raise Internal("a stored release is not what its key says")
         if groups != wanted or found.columns != tuple(range(part.measures)):
             table = payloads.derive(table, found, part)
-        return PartAnswer(
-            Released(table, loss), summed=Summed(of.mechanism, found.columns, 1), origins=(stored.id,)
-        )
+        return PartAnswer(Released(table, loss), summed=summed(of.mechanism, found)[0], origins=(stored.id,))
 
     def _summed_answer(self, execution: Execution, question: Question, *, beside: bool) -> PartAnswer | None:
         """The part as derived from a stored release of finer groups or more columns: from the most accurate one.

@@ -393,8 +393,6 @@ def _noise(
             tuple(summed.rounding[i] for i in indexes),
         )
         return Noise(tuple(noise.sd for noise in of.noise), of.half_width, rows, bell=True, rounded=True)
-    mechanism = allocation.mechanism
-    terms = 1
     if summed is not None and summed.also:
         means = tuple(summed.means[i] for i in indexes)
         return Noise(
@@ -405,21 +403,14 @@ def _noise(
             rounded=True,
             draws=means,
         )
-    if summed is not None:
-        mechanism, terms = summed.mechanism, summed.terms
-        indexes = [summed.columns[i] for i in indexes]
-    sds = mechanism.noise_sd()
-
-    draws = tuple(Draw(mechanism, i, terms) for i in indexes)
+    mechanism = allocation.mechanism if summed is None else summed.mechanism
+    draws = tuple(Draw(mechanism, i) if summed is None else summed.draws[i] for i in indexes)
 
     def half_widths(confidence: Fraction) -> tuple[int, ...]:
-        if terms > 1:
-            return tuple(Averaged((draw,)).half_width(confidence) for draw in draws)
-        single = mechanism.half_width(confidence)
-        return tuple(single[i] if terms else 0 for i in indexes)
+        return tuple(Averaged((draw,)).half_width(confidence) for draw in draws)
 
-    bell = mechanism.CONCENTRATED or terms > 1
-    return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell, draws=draws)
+    bell = mechanism.CONCENTRATED or any(draw.terms > 1 for draw in draws)
+    return Noise(tuple(sqrt(draw.variance) for draw in draws), half_widths, rows, bell, draws=draws)
 
 
 def _farthest_of(noise: Noise, laws: tuple[Noise, ...], *, is_joint: bool) -> Noise:

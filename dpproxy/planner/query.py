@@ -44,7 +44,7 @@ from dpproxy.planner.release.target_error import most_epsilon, within_target
 from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rewrites.existence import existence
-from dpproxy.planner.rewrites.key_counts import with_filters
+from dpproxy.planner.rewrites.filters import with_filters
 from dpproxy.planner.rewrites.public_keys import among_listed
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
 from dpproxy.planner.rewrites.two_steps import ROWS, in_two, over_sets

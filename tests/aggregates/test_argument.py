@@ -31,7 +31,7 @@ def of(calls: Calls, text: str):
         ("pay", Fraction(1, 100), 0, 500_000),
         ("age * 2 - 1", Fraction(1), -1, 199),
         ("pay + age", Fraction(1, 100), 0, 510_000),
-        ("pay * 0.5", Fraction(1, 1000), 0, 2_500_000),
+        ("pay * 0.5", Fraction(1, 200), 0, 500_000),
         ("grade", Fraction(1), 1, 5),
         ("height", Fraction(1, 2**21), 0, 2**29),
         ("7", Fraction(1), 7, 7),

@@ -70,6 +70,42 @@ def test_each_row_says_how_many_groups_it_adds_up(engine: Engine):
     assert spent(engine) == 1
 
 
+FILTERS = """SELECT k, count(*) AS n, count(*) FILTER (WHERE y < 2) AS low, avg(x) FILTER (WHERE b) AS mean,
+                    sum(CASE WHEN y >= 2 AND b THEN y ELSE 0 END) AS total,
+                    sum(CASE WHEN y >= 2 THEN 1 END)::numeric / count(*) AS share FROM t GROUP BY k"""
+
+
+def test_each_column_with_a_filter_takes_its_own_groups(engine: Engine):
+    """For nothing, as they add up, each with the error of as many groups; of the same draws no joint law is taken."""
+    groups = ask(
+        engine, "SELECT k, y, b, count(*), sum(y), avg(x), count(x) FROM t GROUP BY k, y, b", epsilon="2"
+    ).rows
+    before = spent(engine)
+    found = ask(engine, FILTERS, epsilon="1").rows
+    assert spent(engine) == before
+    for k, n, low, mean, total, share in found:
+        own = [row[1:] for row in groups if row[0] == k]
+        assert n == sum(count for _, _, count, *_ in own)
+        assert low == sum(count for y, _, count, *_ in own if y < 2)
+        assert total == sum(of_y for y, b, _, of_y, *_ in own if y >= 2 and b)
+        assert float(share) == pytest.approx((n - low) / n)
+        each = [(float(average), number) for _, b, _, _, average, number in own if b]
+        assert float(mean) == pytest.approx(sum(a * m for a, m in each) / sum(m for _, m in each))
+    calls = "count(*)", "count(*) FILTER (WHERE y < 2)", "count(*) FILTER (WHERE y = 0 AND b)"
+    noise = ask(
+        engine, f"SELECT k, {', '.join(f'dp.noise_sd({c})' for c in calls)} FROM t GROUP BY k", epsilon="1"
+    )
+    one = noise.rows[0][3]
+    assert [sd / one for sd in noise.rows[0][1:]] == [pytest.approx(n**0.5) for n in (10, 4, 1)]
+    assert spent(engine) == before
+    part = "SELECT k, count(*) FILTER (WHERE y < 4) - count(*) FILTER (WHERE y > 0) AS n FROM t GROUP BY k"
+    [said] = [str(n.message) for n in ask(engine, part, epsilon="1").notices if "half-width" in n.message]
+    half = float(said.split("±")[1].split()[0].rstrip(";"))
+    assert half > 1.9 * one * 16**0.5  # 8 groups each, of which 6 are in both: not looked at
+    ask(engine, "SELECT k, count(*) FILTER (WHERE x < 9) FROM t GROUP BY k", epsilon="1")
+    assert spent(engine) == before + 1
+
+
 def test_what_follows_from_several_releases_is_their_mean(engine: Engine):
     """Of finer groups and of others: each weighs as much as it is accurate, row by row."""
     draws = ask(engine, "SELECT y, count(*) FROM t GROUP BY y", epsilon="1").rows

@@ -46,6 +46,10 @@ ASKED = (
         "SELECT extract(year FROM seen) AS y, count(*) FILTER (WHERE ward = 'a') AS n FROM visits GROUP BY y",
         "SELECT extract(year FROM month) AS y, sum(count) AS n FROM c WHERE ward = 'a' AND month IS NOT NULL GROUP BY y",
     ),
+    (
+        "SELECT ward, count(*) FILTER (WHERE sex = 'f' AND age < 20) AS girls, sum(CASE WHEN sex = 'f' THEN cost ELSE 0 END) AS cost FROM visits GROUP BY ward",
+        "SELECT ward, sum(CASE WHEN sex = 'f' AND age < 20 THEN count ELSE 0 END) AS girls, sum(CASE WHEN sex = 'f' THEN sum_cost ELSE 0 END) AS cost FROM c WHERE ward IS NOT NULL GROUP BY ward",
+    ),
 )
 
 

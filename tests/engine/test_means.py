@@ -22,9 +22,9 @@ def relation(values: list[int], laws: list[int]) -> pa.Table:
 
 
 def own(*terms: int) -> Summed:
-    found = Summed(DRAW, (0,), max(terms))
+    found = Summed(DRAW, (0,), (max(terms),), (0,))
     return (
-        Summed(DRAW, (0,), max(terms), laws=tuple(Summed(DRAW, (0,), n) for n in terms))
+        Summed(DRAW, (0,), (max(terms),), (0,), laws=tuple(Summed(DRAW, (0,), (n,), (0,)) for n in terms))
         if len(terms) > 1
         else found
     )

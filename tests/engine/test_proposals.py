@@ -17,7 +17,7 @@ QUERIES = (
     "SELECT count(*) FROM visits",
     "SELECT ward, avg(cost) FROM visits WHERE age BETWEEN 20 AND 39 GROUP BY ward",
     "SELECT date_trunc('quarter', seen) AS q, count(*) FROM visits WHERE seen >= '2023-04-01' AND seen < '2024-04-01' GROUP BY q",
-    "SELECT count(*) FILTER (WHERE sex = 'f') AS women FROM visits",
+    "SELECT sum(CASE WHEN sex = 'f' THEN 1 ELSE 0 END) AS women, sum(2 * cost) AS twice FROM visits",
     "SELECT count(*) FROM visits WHERE cost > 10",
 )
 LIST = "; ".join(QUERIES)
@@ -50,7 +50,7 @@ def test_what_is_proposed_is_as_coarse_as_it_can_be_and_answers(engine: Engine):
             for line, of in zip(text.splitlines(), text.splitlines()[1:], strict=False)
             if of.strip() == query
         )
-        if "count" in query and "avg" not in query:
+        if "count" in query and "avg" not in query and "women" not in query:
             half = predicted.partition(";")[0].split()[-1]
             assert f"±{half}" in told
     again = lines(ask(engine, f"EXPLAIN (PRIVACY, CUBE, BUDGET 6) ({LIST})", ANN))

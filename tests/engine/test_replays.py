@@ -221,7 +221,7 @@ def test_what_was_answered_between_a_look_and_the_claim_is_not_charged_again(
 def test_two_draws_of_several_figures_tell_no_less_than_the_better_of_them(share: int):
     """What is computed of a mean is within what the better draw would be within, whatever the weights."""
     draws = [Staircase.best((500, 1), nano * 10**6) for nano in (100, share)]
-    summed = Summed(draws[0], (0, 1), 1, (Summed(draws[1], (0, 1), 1),))
+    summed = Summed(draws[0], (0, 1), (1, 1), (0, 0), (Summed(draws[1], (0, 1), (1, 1), (0, 0)),))
     better = max((0, 1), key=lambda n: draws[n].nano)
     one = Linear.joint([Draw(draws[better], c) for c in (0, 1)], USUAL)
     mean = Linear.joint(summed.means, USUAL)
@@ -237,7 +237,13 @@ def test_two_draws_of_several_figures_tell_no_less_than_the_better_of_them(share
 def test_figures_that_are_alone_are_averaged_whatever_their_weights():
     assert (
         taken_alone(
-            Summed(Staircase.best((1,), 10**8), (0,), 1, (Summed(Staircase.best((1,), 10**7), (0,), 1),))
+            Summed(
+                Staircase.best((1,), 10**8),
+                (0,),
+                (1,),
+                (0,),
+                (Summed(Staircase.best((1,), 10**7), (0,), (1,), (0,)),),
+            )
         )
         is None
     )

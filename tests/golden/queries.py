@@ -155,7 +155,7 @@ def calls(draw: st.DrawFn, source: From) -> str:
              "sum({n})", "avg({n})", "sum(CASE WHEN {w} THEN {n} END)", "sum(coalesce({n}, 1))",
              "sum({n} + {o})", "count(*) FILTER (WHERE {w})", "sum({n}) FILTER (WHERE {w})", "avg({n} * 2)",
              "count({u})", "stddev_samp({n})", "var_pop({n})", "var_pop(DISTINCT {n})", "sum(DISTINCT {n})",
-             "sum(1)")  # fmt: skip
+             "sum(1)", "sum(3 * {n})", "sum(CASE WHEN {w} THEN 2 ELSE 0 END)")  # fmt: skip
     simple = f"{key} IS NULL" if draw(st.booleans()) else f"{other} > 0"
     return draw(st.sampled_from(forms)).format(n=number, o=other, k=key, u=source.unit, w=simple)
 

@@ -52,11 +52,15 @@ class SymmetricNoise(Protocol):
 
 
 class Draw(Struct, frozen=True):
-    """The noise of one released number: the sum of ``terms`` independent draws of a component of a mechanism."""
+    """The noise of one released number: the sum of ``terms`` independent draws of a component of a mechanism.
+
+    Numbers of other ``cells`` are not of the same draws: what they have in common is not known.
+    """
 
     mechanism: SymmetricNoise
     component: int
     terms: int = 1
+    cells: int = 0
 
     @property
     def variance(self) -> float:

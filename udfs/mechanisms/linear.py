@@ -136,9 +136,9 @@ def _drawn(means: Sequence[Averaged]) -> list[_Drawn] | None:
         return None
     found = []
     for place, each in enumerate(zip(*(m.draws for m in means), strict=True)):
-        mechanism, terms = each[0].mechanism, each[0].terms
+        mechanism, terms, cells = each[0].mechanism, each[0].terms, each[0].cells
         is_known = isinstance(mechanism, Staircase | Laplace | Gaussian)
-        if not is_known or any((d.mechanism, d.terms) != (mechanism, terms) for d in each):
+        if not is_known or any((d.mechanism, d.terms, d.cells) != (mechanism, terms, cells) for d in each):
             return None
         shares = tuple(m.weights[place] / SCALE for m in means)
         if terms and any(shares):

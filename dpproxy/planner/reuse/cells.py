@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide, Weights
 from dpproxy.planner.reuse.descriptor import Descriptor
+from dpproxy.planner.reuse.filtered import wordings
 from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, constants, value_of
 from dpproxy.planner.reuse.rollup import Row, typed
 from dpproxy.planner.reuse.spans import Span, gaps, span_of, unit_of
-from dpproxy.planner.reuse.terms import NULL, Term, rearranged
+from dpproxy.planner.reuse.terms import Term
 from dpproxy.policy.model import Scalar
 
 MOST_INSIDE = 20_000
@@ -62,41 +63,7 @@ def following(form: CubeForm, asked: Descriptor, wanted: Sequence[Row]) -> tuple
 
 def _measured(known: Mapping[Term, Weights], measure: Term) -> tuple[Weights, tuple[Term, ...]] | None:
     """A measure in those of a cube, with the conditions of FILTER; None where it is none of them."""
-    if measure in known:
-        return known[measure], ()
-    conditions: set[Term] = set()
-    bare = _unfiltered(measure, conditions)
-    if len(conditions) != 1 or bare not in known:
-        return None
-    return known[bare], tuple(conditions)
-
-
-def _unfiltered(found: Term, conditions: set[Term]) -> Term:
-    """A sum or a count without what makes NULL of other rows: CASE WHEN condition THEN x END."""
-    match found:
-        case ("call", "sum" | "count", False, (argument,), ()):
-            value: Term = _unless_null(argument, conditions)
-            is_star = found[1] == "count" and value[0] == "literal"
-            return (*found[:3], (("star",) if is_star else value,), ())
-        case ("cast" | "-" | "add" | "mul", *parts):
-            moved = (_unfiltered(p, conditions) if isinstance(p, tuple) else p for p in parts)
-            return rearranged((found[0], *moved))
-        case _:
-            return found
-
-
-def _unless_null(found: Term, conditions: set[Term]) -> Term:
-    then: Term
-    match found:
-        case ("case", ((condition, value),), otherwise) if otherwise == NULL:
-            conditions.add(condition)
-            then = value
-            return then
-        case ("cast", to, tries, inner):
-            then = _unless_null(inner, conditions)
-            return then if then[:3] == ("cast", to, tries) else ("cast", to, tries, then)
-        case _:
-            return found
+    return next(((known[bare], more) for bare, more in wordings(measure) if bare in known), None)
 
 
 def _cells(

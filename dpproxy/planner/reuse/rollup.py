@@ -10,8 +10,10 @@ from datetime import date
 from decimal import Decimal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.planner.reuse.descriptor import Descriptor
+from dpproxy.planner.reuse.filtered import wordings
 from dpproxy.planner.reuse.known import (
     NOT_TRUE,
     OTHER,
@@ -31,15 +33,31 @@ Row = tuple[Scalar | None, ...]
 
 
 class Derivation(Struct, frozen=True):
-    """How an answer is made of a release: its columns, and for each group the places of those that are added up."""
+    """How an answer is made of a release: its columns, and for each group the places of those that are added up.
+
+    ``places`` are those of each kind of column: FILTER takes its own. ``kinds`` says of each column which it is of.
+    """
 
     columns: tuple[int, ...]
-    places: tuple[tuple[int, ...], ...]
+    kinds: tuple[int, ...]
+    places: tuple[tuple[tuple[int, ...], ...], ...]
 
     @property
     def most(self) -> int:
         """The most groups that one sum adds up."""
-        return max((len(p) for p in self.places), default=1)
+        return max((len(p) for places in self.places for p in places), default=1)
+
+    @property
+    def terms(self) -> list[list[int]]:
+        """How many groups each column of each row adds up."""
+        return [[len(several[kind]) for kind in self.kinds] for several in zip(*self.places, strict=True)]
+
+    def added(self, released: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The columns of each row, of those of the release."""
+        return [
+            [sum(released[p][c] for p in several[k]) for c, k in zip(self.columns, self.kinds, strict=True)]
+            for several in zip(*self.places, strict=True)
+        ]
 
 
 def could_follow(stored: Descriptor, asked: Descriptor) -> bool:
@@ -48,7 +66,7 @@ def could_follow(stored: Descriptor, asked: Descriptor) -> bool:
         stored.rows == asked.rows
         and _within(stored.conditions, asked.conditions)
         and all(key in stored.keys or _is_coarser(key, stored.keys) for key in asked.keys)
-        and _within(asked.measures, stored.measures)
+        and all(any(bare in stored.measures for bare, _ in wordings(m)) for m in asked.measures)
     )
 
 
@@ -80,9 +98,29 @@ def derivation(
     """How the asked groups follow from the stored ones; None where they do not."""
     if not could_follow(stored, asked):
         return None
-    columns = _places(asked.measures, stored.measures)
-    if columns is None:
+    taken = [_taken(m, stored.measures) for m in asked.measures]
+    kinds = list(dict.fromkeys(more for _, more in taken))
+    several = [
+        _groups(stored, groups, replace(asked, conditions=(*asked.conditions, *more)), wanted)
+        for more in kinds
+    ]
+    places = tuple(p for p in several if p is not None)
+    if len(places) < len(kinds):
         return None
+    columns = _columns([bare for bare, _ in taken], stored.measures)
+    found = Derivation(columns, tuple(kinds.index(more) for _, more in taken), places)
+    return found if found.most == 1 or all(map(adds_up, asked.measures)) else None
+
+
+def _taken(measure: Term, stored: Sequence[Term]) -> tuple[Term, tuple[Term, ...]]:
+    """The stored measure that gives a measure, under which further conditions."""
+    return next((bare, more) for bare, more in wordings(measure) if bare in stored)
+
+
+def _groups(
+    stored: Descriptor, groups: Sequence[Row], asked: Descriptor, wanted: Sequence[Row]
+) -> tuple[tuple[int, ...], ...] | None:
+    """The places of the stored groups that each wanted one has; None where it is not made of them."""
     left_out = [i for i, key in enumerate(stored.keys) if key not in asked.keys]
     if not all(_covered(stored, i, {g[i] for g in groups}, asked, wanted) for i in left_out):
         return None
@@ -100,8 +138,7 @@ def derivation(
     places = [members.get(typed(row)) for row in wanted]
     if any(p is None for p in places):
         return None
-    found = Derivation(columns, tuple(tuple(p or ()) for p in places))
-    return found if found.most == 1 or all(map(adds_up, asked.measures)) else None
+    return tuple(tuple(p or ()) for p in places)
 
 
 def _key(key: Term, known: Known) -> object:
@@ -138,13 +175,11 @@ def typed(values: Iterable[object]) -> tuple[tuple[str, object], ...]:
     return tuple(("int" if isinstance(v, Decimal) else type(v).__name__, v) for v in values)
 
 
-def _places(wanted: Sequence[Term], among: Sequence[Term]) -> tuple[int, ...] | None:
+def _columns(wanted: Sequence[Term], among: Sequence[Term]) -> tuple[int, ...]:
     """Where the wanted terms are; one that stands there as often as it is wanted is taken once each time."""
     found: list[int] = []
     for each in wanted:
         places = [i for i, t in enumerate(among) if t == each]
-        if not places:
-            return None
         found.append(next((i for i in places if i not in found), places[0]))
     return tuple(found)
 

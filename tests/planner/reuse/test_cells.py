@@ -55,6 +55,9 @@ YES = (
     "SELECT CASE WHEN age < 20 THEN 'young' ELSE 'old' END AS a, count(*) FROM t WHERE age IS NOT NULL GROUP BY a",
     "SELECT k, count(*) FILTER (WHERE ok) AS yes, count(*) FILTER (WHERE age < 20) AS young, sum(x) FILTER (WHERE NOT ok) AS no FROM t GROUP BY k",
     "SELECT avg(x) FILTER (WHERE k = 'a') FROM t WHERE ok",
+    "SELECT count(*) FILTER (WHERE k = 'a' AND ok AND age < 20), sum(CASE WHEN ok THEN x ELSE 0 END), sum(2 * x) FROM t",
+    "SELECT ok, sum(CASE k WHEN 'a' THEN 2 WHEN 'b' THEN 2 ELSE 0 END), avg(CASE WHEN age >= 20 THEN x END) FROM t GROUP BY ok",
+    "SELECT count(k), count(seen), count(CASE WHEN age < 10 THEN 1 END) FROM t",
 )
 NO = (
     "SELECT sex, count(*) FROM t GROUP BY sex",

@@ -127,7 +127,7 @@ def test_its_release_is_found_again(world: World):
     assert part.mechanism is not None
     stored = Descriptor(b"rows", (), (), (), (), part.mechanism)
     assert read(written(stored)) == stored
-    assert noise_ratio(Summed(part.mechanism, (0, 1), 1), part.mechanism) == 1
+    assert noise_ratio(Summed(part.mechanism, (0, 1), (1, 1), (0, 0)), part.mechanism) == 1
 
 
 def test_it_is_audited():

@@ -1,4 +1,4 @@
-"""count(DISTINCT CASE WHEN c THEN key END): the people that a condition holds for, as with FILTER."""
+"""CASE in an aggregate: the rows that a condition holds for, as with FILTER."""
 
 import pytest
 
@@ -18,6 +18,13 @@ SAME = [
      "count(DISTINCT person) FILTER (WHERE CASE WHEN ward = 'A' THEN false ELSE true END)"),
     ("count(DISTINCT CASE ward WHEN 'A' THEN person END)",
      "count(DISTINCT person) FILTER (WHERE CASE ward WHEN 'A' THEN true ELSE false END)"),
+    ("sum(CASE WHEN ward = 'A' THEN hours END)", "sum(hours) FILTER (WHERE ward = 'A')"),
+    ("sum(CASE WHEN ward = 'A' THEN hours ELSE 0 END)", "sum(hours) FILTER (WHERE ward = 'A')"),
+    ("avg(CASE WHEN ward = 'A' THEN hours ELSE NULL END)", "avg(hours) FILTER (WHERE ward = 'A')"),
+    ("count(CASE WHEN ward = 'A' THEN hours END)", "count(hours) FILTER (WHERE ward = 'A')"),
+    ("count(CASE WHEN ward = 'A' THEN 1 END)", "count(*) FILTER (WHERE ward = 'A')"),
+    ("sum(CASE WHEN ward = 'A' THEN 1 ELSE 0 END)", "count(*) FILTER (WHERE ward = 'A')"),
+    ("sum(CASE WHEN ward = 'A' THEN 2 ELSE 0.0 END)", "count(*) FILTER (WHERE ward = 'A')"),
     ("count(DISTINCT CASE WHEN ward = 'A' THEN person END) FILTER (WHERE hours > 1)",
      "count(DISTINCT person) FILTER (WHERE (hours > 1) AND (ward = 'A'))"),
 ]  # fmt: skip
@@ -28,7 +35,8 @@ def test_it_is_the_release_of_a_filter(clinic: World, case: str, filtered: str):
     ours, theirs = (one_part(clinic, f"SELECT {call} FROM visits") for call in (case, filtered))
     assert ours.exact == theirs.exact
     assert ours.factor == theirs.factor
-    assert shape(clinic, f"SELECT {case} FROM visits") == [("count", "int8")]
+    named = [name for name, _ in shape(clinic, f"SELECT {case} FROM visits")]
+    assert named == [case.partition("(")[0]]
 
 
 def test_a_funnel(clinic: World):
@@ -52,6 +60,36 @@ def test_a_funnel(clinic: World):
 def test_a_key_is_no_value_all_the_same(clinic: World, call: str):
     with pytest.raises(NotGranted):
         plan_of(clinic, f"SELECT {call} FROM visits")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sum(CASE WHEN ward = 'A' THEN hours ELSE 1 END)",
+        "sum(CASE WHEN ward = 'A' THEN hours WHEN ward = 'B' THEN 2 END)",
+        "avg(CASE WHEN ward = 'A' THEN hours ELSE 0 END)",
+        "count(DISTINCT CASE WHEN ward = 'A' THEN hours END)",
+    ],
+)
+def test_a_case_of_several_values_stays_as_it_is(clinic: World, call: str):
+    assert "CASE WHEN" in one_part(clinic, f"SELECT {call} FROM visits").exact
+    assert "FILTER" not in one_part(clinic, f"SELECT {call} FROM visits").exact
+
+
+def test_multiples_of_a_column_are_its_own_sum(clinic: World):
+    """So both are one release, and the value is what it was."""
+    one = one_part(clinic, "SELECT sum(hours), count(hours) FROM visits")
+    for call in ("sum(3 * hours)", "sum(hours * 3)", "sum(hours * 1.5)"):
+        found = one_part(clinic, f"SELECT {call}, count(hours) FROM visits")
+        assert found.exact == one.exact
+    [[total, thrice, more]] = answered(
+        clinic, "SELECT sum(hours), sum(3 * hours), sum(hours * 1.5) FROM visits"
+    )
+    assert (thrice, more) == (3 * total, 1.5 * float(total))
+    assert shape(clinic, "SELECT sum(2 * hours), sum(hours * 1.5) FROM visits") == [
+        ("sum", "int8"),
+        ("sum", "numeric"),
+    ]
 
 
 def test_other_columns_stay_as_they_are(clinic: World):
