@@ -10,7 +10,6 @@ from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
 from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import MeanError
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType
@@ -20,6 +19,34 @@ from udfs.mechanisms.linear import Linear
 def mean_type(kind: SqlType) -> SqlType:
     """PostgreSQL's type of avg(kind), and of what is computed from averages."""
     return FLOAT8 if kind.oid in FLOATS else NUMERIC
+
+
+class _Off(Struct, frozen=True):
+    """What a sum of distances from a ``middle`` and their number are off, which make an average together.
+
+    ``farthest`` is the most that a value's distance can be. Let S and n be released, d = S / n their quotient, and
+    S' = d' n' the same before noise. Then n (d - d') = (S - S') + d' (n' - n), so that abs(d - d') n <= above(d').
+    With abs(d') <= farthest that is one bound; with above(d') <= above(d) + abs(d - d') count, where n is above
+    ``count``, it is another: abs(d - d') <= above(d) / (n - count). Both hold where n is taken as 1 for less, as the
+    average does, and of a d that is kept within the bounds of d', which is between d and d'. Both are no farther than
+    ``farthest`` from the middle, which is a third bound.
+
+    ``above`` is by half-widths ``total`` and ``count`` that hold together or, where there is a ``linear`` law, by that
+    of S and n with the weights ``unit`` and d; ``count`` then is that of n with the weight 1.
+    """
+
+    total: float
+    count: float
+    middle: float
+    farthest: float
+    linear: Linear | None = None
+    unit: float = 1.0
+
+    def above(self, distance: float) -> float:
+        """What the sum is off together with the number, times a distance."""
+        if self.linear is None:
+            return self.total + distance * self.count
+        return self.linear.reach((self.unit, distance))
 
 
 class Average(Struct, frozen=True):
@@ -81,7 +108,7 @@ class Average(Struct, frozen=True):
         self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
     ) -> tuple[nodes.Expr, nodes.Expr]:
         """By the joint law of both measures; where there is none, both lie in their intervals together."""
-        if self.mean_error(noise, confidence).linear is not None:
+        if self._off(noise, confidence).linear is not None:
             value, reach = self.value(columns).sql, self.distance(columns, noise, confidence)
             return self._clamped(f.minus(value, reach)), self._clamped(f.plus(value, reach))
         halves = noise.half_width((1 + confidence) / 2)
@@ -95,19 +122,19 @@ class Average(Struct, frozen=True):
         high_mean = duck.binary("/", high, duck.case([(nodes.Binary(">=", high, zero), few)], many))
         return self._clamp(low_mean), self._clamp(high_mean)
 
-    def mean_error(self, noise: Noise, confidence: Fraction) -> MeanError:
+    def _off(self, noise: Noise, confidence: Fraction) -> _Off:
         """How far off both released numbers are together: by their joint law, else by the union bound."""
         unit = float(self.argument.unit)
         farthest, linear = self.argument.centred_width * unit, Linear.of(noise.draws, confidence)
         if linear is not None:
             total, number = linear.reach((unit, 0.0)), linear.reach((0.0, 1.0))
-            return MeanError(total, number, self.middle, farthest, linear, unit)
+            return _Off(total, number, self.middle, farthest, linear, unit)
         total, number = noise.half_width((1 + confidence) / 2)
-        return MeanError(total * unit, float(number), self.middle, farthest)
+        return _Off(total * unit, float(number), self.middle, farthest)
 
     def distance(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> nodes.Expr:
-        """``MeanError.half_width`` as SQL."""
-        error = self.mean_error(noise, confidence)
+        """How far the average is off, as ``_Off`` has it."""
+        error = self._off(noise, confidence)
         number = f.greatest(duck.cast(columns[1], "DOUBLE"), duck.double(1.0))
         most = f.over(duck.double(error.above(error.farthest)), number)
         distance = f.size(f.minus(as_double(self.value(columns)), duck.double(error.middle)))
@@ -123,7 +150,7 @@ class Average(Struct, frozen=True):
         )  # LEAST passes over NULL
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
-        found = self.mean_error(noise, confidence)
+        found = self._off(noise, confidence)
         top = found.above(found.farthest)
         width = float(self.argument.centred_width * self.argument.unit * noise.rows)
         return Error(f"({width:.15g}, {noise.rows})", None, None, f"about {top:.6g} / count", top)

@@ -132,9 +132,7 @@ def named(
     name: str, values: Sequence[nodes.Expr], made: Callable[[Sequence[nodes.Expr]], nodes.Expr]
 ) -> nodes.Expr:
     """``made`` of values that are each written once, under a name that nothing around has."""
-    parts = ("list_transform([[", *[", "] * (len(values) - 1), f"]], lambda {name}: ", ")[1]")
-    places = [nodes.Formula((f"{name}[{n + 1}]",)) for n in range(len(values))]
-    return nodes.Formula(parts, (*values, made(places)))
+    return nodes.Let(name, tuple(values), made([nodes.Local(name, n) for n in range(len(values))]))
 
 
 def reach(linear: Linear, sizes: Sequence[float | nodes.Expr]) -> nodes.Expr:

@@ -111,8 +111,7 @@ class Statistic(Struct, frozen=True):
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         widths = [self.named[p].width * self._worth(p) * noise.rows for p in self.function.parts]
-        halves = dict(zip(self.function.parts, self._halves(noise, confidence), strict=True))
-        words = self.function.formula(self._first_order(halves))
+        words = self.function.formula(self._first_order(noise, confidence))
         return Error(f"({', '.join(f'{width:.15g}' for width in widths)})", None, None, words)
 
     def _worth(self, part: str) -> float:
@@ -123,17 +122,30 @@ class Statistic(Struct, frozen=True):
             return 1.0
         return float(self.sides[part[0]].unit * self.sides[part[1]].unit)
 
-    def _first_order(self, halves: Mapping[str, int]) -> dict[str, float]:
-        """The most each moment's error can be, to first order, times the count: every mean at its farthest."""
+    def _first_order(self, noise: Noise, confidence: Fraction) -> dict[str, float]:
+        """The most each moment's error can be, to first order, times the count: every mean at its farthest.
+
+        The weight of the count is the most that x' y' - c', or x'^2 + middle - v', can be where no row is farther.
+        """
+        far, joint = (
+            {name: float(side.reach) for name, side in self.sides.items()},
+            self._joint(noise, confidence),
+        )
+        halves = self._halves(noise, confidence)
         found = {}
-        count = halves[COUNT]
-        own = {s: halves[s] * self._worth(s) for s in self.sides}
-        far = {s: float(side.reach * side.unit) for s, side in self.sides.items()}
         for part in self.function.parts:
+            weights = dict.fromkeys(self.function.parts, 0.0) | {part: 1.0}
             if part in self.sides:
-                found[part] = own[part] + far[part] * count
+                weights[COUNT] = far[part]
             elif part != COUNT:
                 a, b = part[0], part[1]
-                spread = far[b] * own[a] + far[a] * own[b]
-                found[part] = halves[part] * self._worth(part) + spread + 2 * far[a] * far[b] * count
+                weights[a] += far[b]
+                weights[b] += far[a]
+                weights[COUNT] = far[a] * far[b] + (float(self.sides[a].middle) if a == b else 0.0)
+            sizes = [*weights.values()]
+            if joint is None:
+                reach = sum(h * w for h, w in zip(halves, sizes, strict=True))
+            else:
+                reach = joint.norm(joint.near, weights).reach(sizes)
+            found[part] = reach * self._worth(part)
         return found

@@ -362,6 +362,21 @@ class Formula(Expr, frozen=True):
     values: tuple[Expr, ...] = ()
 
 
+class Let(Expr, frozen=True):
+    """An expression of values that are computed once each: ``Local`` names them."""
+
+    name: str
+    values: tuple[Expr, ...]
+    made: Expr
+
+
+class Local(Expr, frozen=True):
+    """A value of the ``Let`` of this name around, by its place from 0 on."""
+
+    name: str
+    place: int
+
+
 class Named(Expr, frozen=True):
     """A column of a SELECT list under a name."""
 

@@ -16,7 +16,6 @@ from dpproxy.values.structs import PartlyCompared, PartlyShown
 from udfs.mechanisms import Additive, Selection
 from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.mechanisms.combination import Combination
-from udfs.mechanisms.linear import Linear
 from udfs.privacy import Loss
 
 
@@ -151,42 +150,6 @@ class Possible(Struct, frozen=True):
     count: int | None = None
 
 
-class MeanError(Struct, frozen=True):
-    """What a sum of distances from a ``middle`` and their number are off, which make an average together.
-
-    ``farthest`` is the most that a value's distance can be. Let S and n be released, d = S / n their quotient, and
-    S' = d' n' the same before noise. Then n (d - d') = (S - S') + d' (n' - n), so that abs(d - d') n <= above(d').
-    With abs(d') <= farthest that is one bound; with above(d') <= above(d) + abs(d - d') count, where n is above
-    ``count``, it is another: abs(d - d') <= above(d) / (n - count). Both hold where n is taken as 1 for less, as the
-    average does, and of a d that is kept within the bounds of d', which is between d and d'. Both are no farther than
-    ``farthest`` from the middle, which is a third bound.
-
-    ``above`` is by half-widths ``total`` and ``count`` that hold together or, where there is a ``linear`` law, by that
-    of S and n with the weights ``unit`` and d; ``count`` then is that of n with the weight 1.
-    """
-
-    total: float
-    count: float
-    middle: float
-    farthest: float
-    linear: Linear | None = None
-    unit: float = 1.0
-
-    def above(self, distance: float) -> float:
-        """What the sum is off together with the number, times a distance."""
-        if self.linear is None:
-            return self.total + distance * self.count
-        return self.linear.reach((self.unit, distance))
-
-    def half_width(self, value: float, number: float) -> float:
-        """Of an average that is shown as ``value``, from a released ``number``."""
-        number, distance = max(1.0, number), abs(value - self.middle)
-        most = min(self.above(self.farthest) / number, distance + self.farthest)
-        if number <= self.count:
-            return most
-        return min(most, self.above(distance) / (number - self.count))
-
-
 class RowNoise(Struct, frozen=True):
     """The noise of a released number: the draw, where it is one in each row, and what a step of it is worth."""
 
@@ -198,13 +161,13 @@ class Accuracy(Struct, frozen=True):
     """Within what distance of a shown value the value before noise is, in its unit.
 
     ``half`` is the distance for all rows. ``place`` is that of a value of the answer stage which is the distance for
-    its row, NULL where none is proved; with the error of a ``mean``, of the released number. With both, ``half`` is
-    that of the row farthest off. Neither where only ``words`` say it.
+    its row, NULL where none is proved. With both, ``half`` is that of the row farthest off. ``far`` is the distance
+    for a row as made of values of the answer stage, c0 and so on. None of them where only ``words`` say it.
     """
 
     half: float | None = None
     place: int | None = None
-    mean: MeanError | None = None
+    far: nodes.Expr | None = None
     words: str = ""
     noise: "RowNoise | None" = None
     """Of a column of released rows: of different rows they are independent."""

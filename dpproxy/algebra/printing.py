@@ -168,6 +168,10 @@ _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
     nodes.Array: lambda node: f"[{_joined(node.values)}]",
     nodes.Tuple: lambda node: f"({_joined(node.values)})",
     nodes.Formula: _formula,
+    nodes.Let: lambda node: (
+        f"list_transform([[{_joined(node.values)}]], lambda {node.name}: {_text(node.made)})[1]"
+    ),
+    nodes.Local: lambda node: f"{node.name}[{node.place + 1}]",
     nodes.Named: lambda node: f"{_text(node.value)} AS {name(node.name)}",
     nodes.Table: _table,
     nodes.Release: lambda node: node.alias,

@@ -6,12 +6,15 @@ Both follow from the plan and the released values alone; what is stored, ordered
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor, inf, isfinite, log10
+from math import ceil, floor, inf, isfinite, isnan, log10
 from statistics import median
 
+import numpy as np
 from msgspec import Struct
 
 from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra.evaluation import Floats, evaluate
+from dpproxy.algebra.nodes import ColumnRef
 from dpproxy.algebra.plan import Accuracy, Notice, Output, Plan, Possible
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
 
@@ -79,12 +82,12 @@ def presented(
                 for v, c in zip(shown, cannot, strict=True)
             ]
         if stated.significant and output.accuracy is not None:
-            halves = _halves(index, output.accuracy, rows)
+            halves = _halves(output.accuracy, rows)
             shown = [_rounded(value, half) for value, half in zip(shown, halves, strict=True)]
         elif stated.significant and output.bound is not None:
             place, above = output.bound
             accuracy = plan.outputs[place].accuracy
-            halves = [inf] * len(rows) if accuracy is None else _halves(place, accuracy, rows)
+            halves = [inf] * len(rows) if accuracy is None else _halves(accuracy, rows)
             shown = [_outwards(value, half, above=above) for value, half in zip(shown, halves, strict=True)]
         columns[index] = shown
     return list(zip(*columns, strict=True))
@@ -121,14 +124,20 @@ def _outwards(value: object, half: float, *, above: bool) -> object:
     return type(value)(number)
 
 
-def _halves(index: int, accuracy: Accuracy, rows: Sequence[Row]) -> list[float]:
+def _halves(accuracy: Accuracy, rows: Sequence[Row]) -> list[float]:
     """The half-width of a column in each row; infinite where none is proved."""
-    half, place, mean = accuracy.half, accuracy.place, accuracy.mean
+    half, place = accuracy.half, accuracy.place
+    if accuracy.far is not None:
+        names = {node.name for node in accuracy.far.find_all(ColumnRef)}
+        columns = {name: _numbers(rows, int(name.removeprefix("c"))) for name in names}
+        return [inf if isnan(each) else each for each in evaluate(accuracy.far, columns).tolist()]
     if place is None:
         return [inf if half is None else half] * len(rows)
-    if mean is not None:
-        return [mean.half_width(float(str(row[index])), float(str(row[place]))) for row in rows]
     return [inf if row[place] is None else float(str(row[place])) for row in rows]
+
+
+def _numbers(rows: Sequence[Row], place: int) -> Floats:
+    return np.array([float(str(row[place])) for row in rows])
 
 
 def accuracy_notice(
@@ -207,7 +216,7 @@ def _measured(
     why = OF_NOBODY if possible is None or possible.count is not None else OF_NO_SIGN
     pairs = [
         (half, abs(float(value)))
-        for half, row in zip(_halves(index, accuracy, rows), values, strict=True)
+        for half, row in zip(_halves(accuracy, rows), values, strict=True)
         if isinstance(value := row[index], int | float | Decimal) and isfinite(half)
     ]
     if not pairs:

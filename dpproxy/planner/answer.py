@@ -26,7 +26,7 @@ from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
-from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
+from dpproxy.planner.release.scope import OF_RELEASED, AggregateCall, ReleasedScope
 from dpproxy.planner.select_list import OF_INPUT, SelectItem, items, ordinal
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
@@ -212,13 +212,12 @@ def _accuracy(
     found: Distance | None
     if call is None:
         found = worst = distance(node, scope, scope.confidence) if value.is_number else None
-    elif isinstance(average := call.aggregate, Posterior):
+    elif isinstance(call.aggregate, Posterior):
         return Accuracy(words="the prior is believed; dp.ci_low and dp.ci_high bound the draw")
-    elif isinstance(average, Average):
-        if top and call.law is None and not scope.apart:
-            mean = average.mean_error(call.noise, scope.confidence)
-            return Accuracy(place=more.place(call.columns[1]), mean=mean)
-        found = worst = call.by_law(lambda n: average.distance(call.columns, n, scope.confidence))
+    elif top and not scope.apart and isinstance(call.aggregate, OF_RELEASED):
+        return Accuracy(far=_placed(call, more).distance(scope.confidence))
+    elif isinstance(call.aggregate, Average):
+        found = worst = call.distance(scope.confidence)
     else:
         words = call.error(scope.confidence).formula or words
         found, worst = (
@@ -232,6 +231,13 @@ def _accuracy(
     if found is None:
         return Accuracy(words=words)
     return Accuracy(half=worst if isinstance(worst, float) else None, place=place)
+
+
+def _placed(call: AggregateCall, more: _More) -> AggregateCall:
+    """The call over its released numbers behind the columns of the answer."""
+    columns = tuple(duck.column(f"c{more.place(column)}") for column in call.columns)
+    law = None if call.law is None else duck.column(f"c{more.place(call.law)}")
+    return replace(call, columns=columns, law=law)
 
 
 def _passed_on(

@@ -81,15 +81,15 @@ def test_words(calls: Calls):
         size = len(call.measures)
         return call.error(Noise((1.0,) * size, lambda _: (1,) * size), Fraction(1, 2)).formula
 
-    # 1 + 50 + 50 + 2 * 50 * 50
-    assert words("covar_pop(age, age)") == "about 5101 / count"
+    # 1 + 50 + 50 + 50 * 50, and half as much again for squares, from their middle
+    assert words("covar_pop(age, age)") == "about 2601 / count"
     assert words("corr(age, age)") == (
-        "about (5101 / (sx * sy) + 5101 / (2 * sx^2) + 5101 / (2 * sy^2)) / count, sx and sy the standard deviations"
+        "about (2601 / (sx * sy) + 3851 / (2 * sx^2) + 3851 / (2 * sy^2)) / count, sx and sy the standard deviations"
     )
     assert words("regr_slope(age, age)") == (
-        "about (5101 + |slope| * 5101) / (sx^2 * count), sx the standard deviation"
+        "about (2601 + |slope| * 3851) / (sx^2 * count), sx the standard deviation"
     )
     assert words("regr_intercept(age, age)") == (
-        "about (51 + |slope| * 51 + |mean x| * (5101 + |slope| * 5101) / sx^2) / count, sx the standard deviation"
+        "about (51 + |slope| * 51 + |mean x| * (2601 + |slope| * 3851) / sx^2) / count, sx the standard deviation"
     )
     assert str(words("regr_r2(age, age)")).endswith("sx and sy the standard deviations, times 2")

@@ -145,8 +145,8 @@ def test_types_and_errors(calls: Calls):
     assert not any(a.value(names(a)).nullable for a in found)
     error = found[0].error(Noise((1.0, 1.0, 1.0), lambda _: (4, 60, 2000), rows=3), Fraction(9, 10))
     assert (error.sensitivity, error.noise_sd, error.half_width) == ("(3, 150, 3750)", None, None)
-    # 2000 + 2 * 50 * 60 + 2 * 50^2 * 4
-    assert error.formula == "about 28000 / (2 * stddev * count)"
+    # 2000 for squares, 2 * 50 for each of 60, and 50^2 with half of it for each of 4
+    assert error.formula == "about 23000 / (2 * stddev * count)"
 
 
 def test_the_union_bound_is_over_all_sums(calls: Calls):

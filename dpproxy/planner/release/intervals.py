@@ -233,9 +233,8 @@ class _OfCalls(Distances):
         call = self._released.calls[node]
         if isinstance(call.aggregate, Posterior):
             return None  # its interval is the draw's, around which it need not be
-        average = call.aggregate
-        if isinstance(average, Average):
-            return call.by_law(lambda noise: average.distance(call.columns, noise, self._confidence))
+        if isinstance(call.aggregate, Average):
+            return call.distance(self._confidence)
         return half_width(call, self._confidence, alike=self._alike)
 
     def window(self, node: exp.Expr) -> Distance | None:

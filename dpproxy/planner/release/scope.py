@@ -6,8 +6,12 @@ from fractions import Fraction
 from msgspec import Struct, field
 from sqlglot import exp
 
+from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.geometric import GeometricMean
 from dpproxy.aggregates.model import Aggregate, Error, Noise
+from dpproxy.aggregates.statistic import Statistic
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -27,6 +31,9 @@ from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UndefinedF
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
 from dpproxy.values.structs import PartlyCompared, PartlyShown
 from udfs.mechanisms.averaged import Draw
+
+OF_RELEASED = (Average, Statistic, GeometricMean)
+"""Aggregates whose errors depend on what is released."""
 
 
 class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
@@ -62,6 +69,14 @@ class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
         *others, last = (made(noise) for noise in self.noise.laws)
         same = (nodes.Binary("=", self.law, duck.integer(n)) for n in range(len(others)))
         return duck.case(list(zip(same, others, strict=True)), last)
+
+    def distance(self, confidence: Fraction) -> nodes.Expr:
+        """How far the value of a row may be off: a DOUBLE, of one that is ``OF_RELEASED`` numbers."""
+        taken = self.aggregate
+        if isinstance(taken, Average):
+            return self.by_law(lambda noise: taken.distance(self.columns, noise, confidence))
+        value, (low, high) = taken.value(self.columns).sql, self.interval(confidence)
+        return f.greatest(f.minus(high, value), f.minus(value, low))
 
     def interval(self, confidence: Fraction) -> tuple[nodes.Expr, nodes.Expr]:
         """Ends (DOUBLE) of an interval around the value of a row."""
