@@ -257,14 +257,14 @@ def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
         engine.run(Request(ANN, prepared, (), DEFAULTS))
     monkeypatch.undo()
     assert left(engine) == "1"
-    reserve = engine._ledger.reserve
+    reserve = engine._ledger.reserve_once
 
     def slow(charge: object) -> object:
         reservation = reserve(charge)  # type: ignore[arg-type]
         engine.cancel(ANN.session)
         return reservation
 
-    monkeypatch.setattr(engine._ledger, "reserve", slow)
+    monkeypatch.setattr(engine._ledger, "reserve_once", slow)
     with pytest.raises(Cancelled):
         engine.run(Request(ANN, prepared, (), DEFAULTS))
     assert left(engine) == "0.9"
@@ -287,7 +287,7 @@ def test_nothing_runs_where_the_ledger_does_not_reserve(engine: Engine, monkeypa
     def run(*_rest: object, **_more: object) -> NoReturn:
         raise AssertionError("data was touched")
 
-    monkeypatch.setattr(engine._ledger, "reserve", refuse)
+    monkeypatch.setattr(engine._ledger, "reserve_once", refuse)
     monkeypatch.setattr(engine._backend, "run", run)
     with pytest.raises(BudgetExceeded):
         ask(engine, COUNT)
