@@ -200,7 +200,7 @@ def _sizes(several: Iterable[Node], sizes: Mapping[int, int]) -> list[int]:
 
 
 def _largest(several: Iterable[Node], sizes: Mapping[int, int]) -> int:
-    return max(_sizes(several, sizes), default=0)
+    return max([sizes.get(id(node), 0) for node in several], default=0)
 
 
 def _replaced(node: nodes.Call, sizes: Mapping[int, int]) -> int:
@@ -304,8 +304,9 @@ _SIZE: dict[type[Node], Callable[[Any, Mapping[int, int], Mapping[str, int]], in
     nodes.Case: _chosen_size,
     nodes.Formula: lambda node, sizes, _: _largest(node.parts(), sizes),
     nodes.Binary: _joined_size,
+    **dict.fromkeys((nodes.Paren, nodes.Named), lambda node, sizes, _: sizes.get(id(node.value), 0)),
     **dict.fromkeys(
-        (nodes.Paren, nodes.Named, nodes.Window, nodes.Scalar, nodes.Subquery),
+        (nodes.Window, nodes.Scalar, nodes.Subquery),
         lambda node, sizes, _: _largest(node.parts(), sizes),
     ),
     nodes.Select: lambda node, sizes, _: _largest(node.items, sizes),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ MOST_EPSILON: Final = Fraction(10**6)
 _DECIMAL = re.compile(r"(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?", re.ASCII)
 
 
+@lru_cache(maxsize=256)
 def decimal(text: str) -> Fraction:
     """The exact value of a decimal literal without a sign.
 

@@ -23,7 +23,7 @@ class Outside(Enum):
     NULL = "NULL"
 
 
-class Between(Struct, frozen=True):
+class Between(Struct, frozen=True, cache_hash=True):
     """DOMAIN BETWEEN low AND high; for numbers, dates and timestamps; ``low <= high``."""
 
     low: Scalar
@@ -33,13 +33,13 @@ class Between(Struct, frozen=True):
     """NULL becomes the middle."""
 
 
-class Members(Struct, frozen=True):
+class Members(Struct, frozen=True, cache_hash=True):
     """DOMAIN IN (...): exactly these values, in declared order; None where NULL is listed."""
 
     values: tuple[Scalar | None, ...]
 
 
-class References(Struct, frozen=True):
+class References(Struct, frozen=True, cache_hash=True):
     """DOMAIN REFERENCES t (c): the values of a column of a public table; NULL is one only where it is declared so."""
 
     table: str

@@ -153,7 +153,7 @@ PLAIN = frozenset({BYTEA.oid, JSON.oid, TIME.oid, TIMESTAMPTZ.oid, INTERVAL.oid,
 """Types of columns that are only shown and compared, in public data, and never computed with."""
 
 
-class Column(Struct, frozen=True):
+class Column(Struct, frozen=True, cache_hash=True):
     """One column of an answer, of a table, or of a released relation."""
 
     name: str

@@ -59,10 +59,7 @@ class Laplace(Struct, frozen=True):
     @property
     def ratios(self) -> tuple[Ratio | None, ...]:
         """q_j of each component, None where the width is 0."""
-        return tuple(
-            Ratio.above(Fraction(self.nano, NANO * self.norm * width)) if width else None
-            for width in self.widths
-        )
+        return tuple(_ratio(self.nano, NANO * self.norm * width) if width else None for width in self.widths)
 
     def pmf(self, z: Sequence[int]) -> Fraction:
         """Return the exact probability of the noise vector z."""
@@ -77,8 +74,7 @@ class Laplace(Struct, frozen=True):
 
     def variance(self) -> tuple[Fraction, ...]:
         """Return the exact variance of each component."""
-        qs = [ratio.fraction if ratio else Fraction(0) for ratio in self.ratios]
-        return tuple(2 * q / (1 - q) ** 2 for q in qs)
+        return tuple(_variance(ratio) if ratio else Fraction(0) for ratio in self.ratios)
 
     def noise_sd(self) -> tuple[float, ...]:
         """Return the standard deviation of each component."""
@@ -92,11 +88,27 @@ class Laplace(Struct, frozen=True):
         level = Fraction(str(confidence)) if isinstance(confidence, float) else Fraction(confidence)
         if not 0 < level < 1:
             raise InvalidMechanism("confidence must be between 0 and 1, both excluded")
-        return tuple(_half_width(ratio, level) if ratio else 0 for ratio in self.ratios)
+        return _half_widths(self.ratios, level)
 
     def draw(self, count: int, words: Words = os.urandom) -> Integers:
         """Draw ``count`` noise vectors, shape (count, d)."""
         return draw_each(self.ratios, count, words, square=False)
+
+
+@lru_cache(maxsize=4096)
+def _ratio(top: int, bottom: int) -> Ratio:
+    return Ratio.above(Fraction(top, bottom))
+
+
+@lru_cache(maxsize=4096)
+def _variance(ratio: Ratio) -> Fraction:
+    q = ratio.fraction
+    return 2 * q / (1 - q) ** 2
+
+
+@lru_cache(maxsize=4096)
+def _half_widths(ratios: tuple[Ratio | None, ...], level: Fraction) -> tuple[int, ...]:
+    return tuple(_half_width(ratio, level) if ratio else 0 for ratio in ratios)
 
 
 @lru_cache(maxsize=4096)

@@ -266,6 +266,8 @@ def _shape(planning: Planning, source: nodes.Item, column: Column) -> Callable[[
 
 
 def _finite(value: object) -> bool:
+    if type(value) is int:
+        return True
     try:
         Fraction(str(value))
     except (TypeError, ValueError, OverflowError):
