@@ -192,7 +192,8 @@ def _kind_of_part(part: str, declared: Collection[str]) -> str:
     calls, by, keys = head.rpartition(" by ")
     if not by or keys.count(")") > keys.count("("):  # it stands inside a call
         calls, keys = head, ""
-    functions = ", ".join(dict.fromkeys(_CALL.findall(_outside(calls)))) or "keys"
+    called = dict.fromkeys(name for name in _CALL.findall(_outside(calls)) if name != "filter")
+    functions = ", ".join(called) or "keys"
     columns, names = (", ".join(n for n in _NAME.findall(text) if n in declared) for text in (keys, tables))
     return f"{functions}{f' by {columns}' if columns else ''} on {names or 'public rows'}"
 

@@ -114,6 +114,7 @@ DECLARED = {"visits", "ward", "age", "cost"}
     ("what", "kind"),
     [
         ("count(*) on visits", "count on visits"),
+        ("sum(cost) filter(where age = 77), count(*) by ward on visits", "sum, count by ward on visits"),
         ("percentile_cont(0.5) within group (order by age) by ward on visits", "percentile_cont by ward on visits"),
         ("avg((cost + (3*age)) * 2), max(x) by secret, date_trunc('month', age) on visits, public rows",
          "avg, max by age on visits"),

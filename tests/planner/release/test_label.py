@@ -11,7 +11,7 @@ from tests.golden.world import World, plan_of
         ('SELECT count(*) FROM people AS "Ann\'s"', "count(*) on people"),
         (
             "SELECT sum(CASE WHEN city = 'Ann Smith' THEN 1 ELSE 0 END) FROM people",
-            "sum(case when city = '...' then 1 else 0 end) on people",
+            "sum(1) filter(where city = '...') on people",
         ),
         (
             "SELECT CASE WHEN age > 50 THEN 'Ann''s' ELSE 'y' END, count(*) FROM people GROUP BY 1",
