@@ -72,10 +72,15 @@ class Average(Struct, frozen=True):
         """The middle plus a distance, inside the declared bounds."""
         return self._clamped(duck.binary("+", duck.double(self.middle), distance))
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The declared bounds."""
+        typed = self.argument.typed
+        return float(typed.low or 0), float(typed.high or 0)
+
     def _clamped(self, value: nodes.Expr) -> nodes.Expr:
         """Inside the declared bounds."""
-        typed = self.argument.typed
-        return f.inside(value, float(typed.low or 0), float(typed.high or 0))
+        return f.inside(value, *self.limits)
 
     def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         total, count = self._parts(columns)

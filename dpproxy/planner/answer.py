@@ -20,10 +20,9 @@ from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed, as_double, null
+from dpproxy.analysis.typed import Typed, null
 from dpproxy.planner.open.limits import check_answer
 from dpproxy.planner.open.relations import OpenColumn
-from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
 from dpproxy.planner.release.scope import OF_RELEASED, AggregateCall, ReleasedScope
@@ -77,11 +76,8 @@ def answer(
     around = scope if top else _together(listed, single)
     is_chosen = scope.filtered or is_selected(select, listed, scope.calls)
     for index, item in enumerate(listed):
-        node = item.node.unnest()
-        if _reads_release(node, values[index]):
-            accuracy: Accuracy | None = of_single(values[index], scope.planning)
-        else:
-            accuracy = _accuracy(node, values[index], around, more, top=top)
+        node = item.bare
+        accuracy = _accuracy(node, values[index], around, more, top=top)
         if top:
             columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
         else:
@@ -127,7 +123,8 @@ def _column(
             found.rows,
         )
     held = replace(value, sql=duck.column(f"c{index}"))
-    return OpenColumn(item.name, held, floor, error, literal, ceiling=ceiling)
+    within = call.aggregate.limits if call is not None and isinstance(call.aggregate, Average) else None
+    return OpenColumn(item.name, held, floor, error, literal, ceiling=ceiling, within=within)
 
 
 def is_selected(select: exp.Select, listed: Sequence[SelectItem], calls: Mapping[exp.Expr, object]) -> bool:
@@ -196,17 +193,11 @@ def _reads_release(node: exp.Expr, value: Typed) -> bool:
     return node.find(exp.Query) is not None and value.sql.has(nodes.Release)
 
 
-def of_single(value: Typed, planning: Planning) -> Accuracy:
-    """Of what has the value of a released subquery: known where it is this value as it is."""
-    found = planning.singles.get(value.sql.query) if isinstance(value.sql, nodes.Scalar) else None
-    return Accuracy(half=found.half) if found is not None and found.half is not None else UNPROVED
-
-
 def _accuracy(
     node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More, *, top: bool
 ) -> Accuracy | None:
     """How far a column may be off; None without noise, and of the ends of an interval."""
-    if type(node) is exp.Dot or not calls_in(node, scope.calls):
+    if type(node) is exp.Dot or not (calls_in(node, scope.calls) or _reads_release(node, value)):
         return None
     call, words = scope.calls.get(node), UNKNOWN_ERROR
     found: Distance | None
@@ -272,9 +263,9 @@ def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | N
 def _add_interval(
     place: int, item: SelectItem, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]
 ) -> None:
-    node = item.node.unnest()
-    reads = _reads_release(node, values[place])
-    if type(node) is exp.Dot or not (calls_in(node, scope.calls) or (reads and values[place].is_number)):
+    node = item.bare
+    reads = values[place].is_number and _reads_release(node, values[place])
+    if type(node) is exp.Dot or not (calls_in(node, scope.calls) or reads):
         return
     call = scope.calls.get(node)
     if (
@@ -284,13 +275,7 @@ def _add_interval(
     ):
         ends = call.aggregate.ends(call.columns)
     else:
-        if not reads:
-            found = interval(node, scope, scope.confidence)
-        elif (half := of_single(values[place], scope.planning).half) is not None:
-            middle, far = as_double(values[place]), duck.double(half)
-            found = duck.binary("-", middle, far), duck.binary("+", middle, far)
-        else:
-            found = None
+        found = interval(node, scope, scope.confidence) if values[place].is_number else None
         ends = rounded_ends(*(found or (UNBOUNDED, UNBOUNDED)), values[place].scale)
     add_bounds(place, item.name, ends, values, columns)
 

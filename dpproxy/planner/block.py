@@ -21,7 +21,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
-from dpproxy.planner.answer import UNPROVED, AnswerQuery, answer, is_selected, limits, row_number, together
+from dpproxy.planner.answer import AnswerQuery, answer, is_selected, limits, row_number, together
 from dpproxy.planner.keys.discovery import Chosen, choose, selecting
 from dpproxy.planner.keys.empty_groups import hiding, is_there, threshold, with_rows
 from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
@@ -75,8 +75,8 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     check_padded([*called, *(n.expressions[0] for n in refined)], rows)
     every = list(dict.fromkeys(n for s in sets for n in s))
     derived = any(drawn.summed is not None for drawn in planning.context.losses or ())
-    apart = top and derived and len(sets) > 1
-    block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart, len(sets) == 1)
+    apart = (derived or not top) and len(sets) > 1
+    block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart)
     branches = [block.branch(keys) for keys in sets]
     tell_undeclared(select, rows, planning)
     note_cuts(select, rows, planning)
@@ -129,11 +129,8 @@ def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
     accuracy = replace(first.accuracy, chosen=first.accuracy.chosen or chosen)
     if len(columns) == 1:
         return replace(first, accuracy=accuracy)
-    if len(halves) == len(columns):
-        accuracy = replace(accuracy, half=max(halves), noise=None)
-    elif any(c.reach is not None for c in columns):
-        accuracy = UNPROVED
-    return replace(first, accuracy=accuracy, reach=None)
+    half = max(halves) if len(halves) == len(columns) else None
+    return replace(first, accuracy=replace(accuracy, half=half, noise=None))
 
 
 class _Branch(Struct, frozen=True):
@@ -174,9 +171,7 @@ class _Block(Struct, frozen=True):
     env: Env
     top: bool
     apart: bool
-    """Grouping sets follow from several releases: each is off by an error of its own."""
-    alone: bool
-    """There is one grouping set."""
+    """Of several grouping sets each row says its own error: they follow from several releases, or are read further."""
 
     def branch(self, present: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
@@ -220,7 +215,7 @@ class _Block(Struct, frozen=True):
             intervals=self.top and session.intervals(settings),
             top=self.top,
         )
-        shown = [*(v.sql for v in found.values), *(found.more if self.top or self.alone else ())]
+        shown = [*(v.sql for v in found.values), *found.more]
         conditions = (
             in_stages if decides is None or most is None else [*in_stages, is_there(calls[decides], most)]
         )

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Accuracy, Fitted, Notice, Part, PreparedTable, PriorCheck, Summed
+from dpproxy.algebra.plan import PREPARED, Fitted, Notice, Part, PreparedTable, PriorCheck, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
 from dpproxy.planner.rows.relation import ReleasedStage
@@ -77,8 +77,8 @@ class Planning(Struct):
     """What is listed of each of these."""
     named: dict[int, tuple[object, object, int]] = field(default_factory=dict)
     """By the identity of a name of WITH: this, the relation that it stands for, and the work that was."""
-    singles: dict[nodes.Query, Accuracy | None] = field(default_factory=dict)
-    """How far off single values of subqueries are."""
+    singles: dict[nodes.Expr, float | nodes.Expr | None] = field(default_factory=dict)
+    """How far off single values of subqueries are; None where that is not known."""
     read: list[Materialized] = field(default_factory=list)
     """The released views of the statement."""
 

@@ -17,6 +17,11 @@ class SelectItem(Struct, frozen=True):
     node: exp.Expr
     name: str
 
+    @property
+    def bare(self) -> exp.Expr:
+        """The expression without parentheses around it; those of a subquery are its own."""
+        return self.node if type(self.node) is exp.Subquery else self.node.unnest()
+
 
 def is_star(node: exp.Expr) -> bool:
     """``*`` or ``t.*``."""

@@ -1,37 +1,43 @@
 """How far what is written over released rows may be off, where that is proved.
 
 Two laws are known. All rows of all releases of a statement are within the distances of their columns together, and so
-is, by the rules of ``planner.release.intervals``, what is written over columns of a row or of rows that keys name. And
-where each row is one draw of a release, these are independent: a total over up to n of them is within what the sum of n
-is, which is farther off than that of fewer (``udfs.mechanisms.averaged``). The second is not used where noise chose the
-rows or where a join may repeat them, the first of other rows not where noise chose them.
+is, by the rules of ``planner.release.intervals``, what is written over columns of a row or of rows that keys name; the
+least, the largest and the mean of rows are no farther off than the farthest of them. And where each row is one draw
+of a release, these are independent: a total over up to n of them is within what the sum of n is, which is farther off
+than that of fewer (``udfs.mechanisms.averaged``). Totals beside columns of rows count as one more release: each takes
+an equal share of what may be missed, so that all hold together. Neither law is used of several rows that noise chose,
+and the second not where a join may repeat rows.
 """
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import sqrt
 
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.aggregates import formulas as f
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double
-from dpproxy.planner.answer import UNBOUNDED, UNPROVED, add_bounds, of_single, rounded_ends
+from dpproxy.analysis.windows import over
+from dpproxy.planner.answer import UNBOUNDED, UNPROVED, add_bounds, rounded_ends
 from dpproxy.planner.open.aggregates import is_aggregate
 from dpproxy.planner.open.from_items import OpenRows
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.release.intervals import Distance, Distances
+from dpproxy.planner.release.intervals import Distance, Distances, single_values
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.values.pgtypes import INTEGERS
-from udfs.mechanisms.averaged import Averaged
+from udfs.mechanisms.averaged import Averaged, widest
 
 _LARGEST = 10**100
 _ROW = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
+_ALL_ROWS = (exp.Sum, exp.Avg, exp.Min, exp.Max)
 _OF_ONE_ROW = (
     exp.Column, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Round, exp.Cast, exp.Abs,
 )  # fmt: skip
@@ -51,38 +57,65 @@ def noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
 
 
 class Accuracies(Struct, frozen=True):
-    """Of the columns of one SELECT, of which there are ``count``, with this ``confidence`` for all of them.
+    """Of the columns of one SELECT that are ``listed``, with this ``confidence`` for all of them.
 
-    ``chosen`` where noise may decide which rows there are, or which are in one group; ``grouped`` where rows are.
+    ``chosen`` where noise may decide which rows there are, or which are in one group; ``grouped`` where rows are, in
+    as many ``groups`` at most. ``top`` where the columns are what is shown.
     """
 
     rows: OpenRows
     scope: Scope
     planning: Planning
     confidence: Fraction
-    count: int
+    listed: tuple[exp.Expr, ...]
     chosen: bool
     grouped: bool
+    groups: int
+    top: bool
 
     def of(self, node: exp.Expr, value: Typed) -> tuple[Accuracy | None, nodes.Expr | None]:
-        """None without noise; and the distance of each row, where it differs.
-
-        The least, the largest and the mean of values are as far off as the farthest of them.
-        """
-        if value.sql.has(nodes.Release):
-            return of_single(value, self.planning), None  # a subquery's value
-        found = noisy(node, self.rows)
-        if not found:
+        """None without noise; and the distance of each row, where it differs."""
+        found, single = noisy(node, self.rows), value.sql.has(nodes.Release)
+        if not found and not single:
             is_hidden = (self.chosen and _is_of_rows(node)) or self._reads_in_subquery(node)
             return (UNPROVED if is_hidden else None), None
         if (self.chosen or any(a.chosen for a in found)) and not self._is_of_one_row(node):
             return UNPROVED, None  # without noise the least of other rows might be meant
-        if _is_extreme(node) and found[0].words:
+        if _is_of_column(node) and found and found[0].words:
             return found[0], None
-        distance = self._distance(node) if value.is_number and not node.find(exp.Query) else None
+        singles = single_values(node, self.scope, self.planning) if single else {}
+        is_known = value.is_number and not self._reads_in_subquery(node) and singles is not None
+        if not single and node.find(exp.Query):
+            is_known = False
+        distance = self._distance(node, singles or {}) if is_known else None
         if isinstance(distance, float):
             return Accuracy(half=distance), None
         return (UNPROVED if distance is None else Accuracy()), distance
+
+    def within(self, node: exp.Expr) -> tuple[float, float] | None:
+        """What values of a column are within, and the mean, the least and the largest of them."""
+        if not _is_of_column(node) or type(_called(node)) is exp.Sum or _called(node).args.get("default"):
+            return None
+        found = self.rows.find(_called(node).this.unnest())
+        return None if found is None else found.within
+
+    def note(self) -> None:
+        """Count the totals as one more release, where columns of released rows are shown beside them."""
+        totals = self._totals()
+        if totals and self._is_beside:
+            self.planning.noisy.add(tuple(compile_expression(t, self.scope).sql for t in totals))
+
+    @property
+    def _is_beside(self) -> bool:
+        """Whether columns of rows, with distances that hold together, are shown beside totals, or may be."""
+        if not self.top:
+            return True
+        parts = {p for node in self.listed for p in self._parts(node)}
+        return any(not self._is_total(p) for p in parts) or any(n.find(exp.Query) for n in self.listed)
+
+    def _totals(self) -> list[exp.Expr]:
+        parts = (p for node in self.listed for p in self._parts(node))
+        return [p for p in dict.fromkeys(parts) if self._is_total(p)]
 
     def _is_of_one_row(self, node: exp.Expr) -> bool:
         """Whether it is computed of values of its row, and NULL where one of them is: rows that are left out may be."""
@@ -94,65 +127,114 @@ class Accuracies(Struct, frozen=True):
         names = {c.name for s in self.rows.sources for c in s.columns if c.accuracy is not None}
         return any(c.name in names for query in node.find_all(exp.Query) for c in query.find_all(exp.Column))
 
-    def _distance(self, node: exp.Expr) -> Distance | None:
-        if self.rows.around is not None and not _is_extreme(node):
+    def _distance(self, node: exp.Expr, singles: Mapping[exp.Expr, Distance]) -> Distance | None:
+        if self.rows.around is not None and not _is_of_column(node):
             return None  # values of rows around may be released, too
-        parts = list(dict.fromkeys(n for n in node.walk(prune=self._is_leaf) if self._is_leaf(n)))
-        known = self._known(parts)
-        forms = self._forms(node)
+        parts = self._parts(node)
+        known = {**{part: self._of_part(part) for part in parts}, **singles}
+        forms = self._forms(node) if not singles else None
         if forms is not None:
             halves = [(w, known[part]) for part, w in forms.items()]
             if all(isinstance(d, float) for _, d in halves):
                 return sum(abs(w) * d for w, d in halves if isinstance(d, float))
-        return _OfRows(self.scope, known, {p: self._column(p).half for p in parts}).whole(node)
+        worst = {p: None if self._is_total(p) else self._column(p).half for p in parts}
+        return _OfRows(self.scope, known, worst).whole(node)
+
+    def _parts(self, node: exp.Expr) -> list[exp.Expr]:
+        """The different values with a law in an expression: of the row, of others, and totals."""
+
+        def is_end(n: exp.Expr) -> bool:
+            return isinstance(n, exp.Query) or self._is_leaf(n)
+
+        return list(dict.fromkeys(n for n in node.walk(prune=is_end) if self._is_leaf(n)))
 
     def _is_leaf(self, node: exp.Expr) -> bool:
-        """Whether it is a value that has a law: of the row, of another one, or a total."""
-        is_part = type(node) is exp.Column or self._is_part(node) or _is_extreme(node)
+        """Whether it is a value that has a law."""
+        is_inside = isinstance(node.parent, exp.Window | exp.Filter) and node.arg_key == "this"
+        is_part = type(node) is exp.Column or (self._is_part(node) and not is_inside)
         return is_part and bool(noisy(node, self.rows))
 
-    def _known(self, parts: Sequence[exp.Expr]) -> dict[exp.Expr, Distance | None]:
-        """The distances of values that hold together; None where none is proved."""
-        totals = [part for part in parts if type(part) in (exp.Sum, exp.Window) and not _is_of_a_row(part)]
-        if not totals:
-            return {part: self._of_a_row(part) for part in parts}
-        nothing = dict[exp.Expr, Distance | None].fromkeys(parts)
-        if len(totals) < len(parts) or self.grouped or len(self.rows.sources) != 1:
-            return nothing
-        share = len(totals) * self.count * (self.rows.rows if any(_differs(t) for t in totals) else 1)
-        confidence = 1 - (1 - self.confidence) / share
-        return {part: self._total(part, confidence) for part in totals}
+    def _is_part(self, node: exp.Expr) -> bool:
+        """Whether it is of one column, of a row that keys name or of several, and nothing else has noise."""
+        if not _is_of_column(node):
+            return False
+        called = _called(node)
+        around = [v for k, v in (*called.args.items(), *node.args.items()) if k != "this"]
+        behind = [p for v in around for p in (v if isinstance(v, list) else [v]) if isinstance(p, exp.Expr)]
+        return not any(noisy(part, self.rows) or part.find(exp.Query) for part in behind)
 
-    def _of_a_row(self, part: exp.Expr) -> Distance | None:
-        """Of a value of the row, which may have a distance of its own, or of any other one."""
-        column = part.this.unnest() if _is_extreme(part) else part
-        found = self.rows.find(column) if type(column) is exp.Column else None
+    def _is_total(self, part: exp.Expr) -> bool:
+        """Whether it is a sum or mean of draws of which no two are one."""
+        if type(_called(part)) not in (exp.Sum, exp.Avg) or (self.grouped and type(part) is exp.Window):
+            return False
+        noise = self._column(part).noise
+        return noise is not None and noise.draw is not None and len(self.rows.sources) == 1
+
+    def _of_part(self, part: exp.Expr) -> Distance | None:
+        """The distance of a value; of all values it holds together."""
+        if self._is_total(part):
+            return self._total(part)
+        column = part if type(part) is exp.Column else _called(part).this.unnest()
+        found, half = self.rows.find(column), self._column(part).half
         if found is None:
-            return self._column(part).half
+            return half
         if column is part:
-            return None if self.grouped else found.reach or self._column(part).half
-        if found.reach is None or self._column(part).half is not None:
-            return self._column(part).half
-        far = duck.call("avg" if type(part) is exp.Avg else "max", found.reach)
-        all_known = nodes.Binary("=", duck.call("count", found.reach), duck.call("count", found.typed.sql))
-        return duck.case([(all_known, far)], None)
+            return None if self.grouped else found.reach or half
+        called, is_window = type(_called(part)), type(part) is exp.Window
+        if called is exp.Sum or (self.grouped and is_window):
+            return None
+        if half is not None or found.reach is None:
+            return half
+        behind = over(part, self.scope) if isinstance(part, exp.Window) else _alone
+        if called in _ROW:
+            made = compile_expression(part, self.scope).sql
+            call = made.call if isinstance(made, nodes.Window) else None
+            if not isinstance(call, nodes.Call):
+                return None
+            others = [*call.arguments[1:2], *(duck.double(0.0) for _ in call.arguments[2:])]
+            return behind(nodes.Call(call.name, (found.reach, *others)))
+        far, many, all_of = (
+            behind(nodes.Call(name, (value,)))
+            for name, value in (
+                ("avg" if called is exp.Avg else "max", found.reach),
+                ("count", found.reach),
+                ("count", found.typed.sql),
+            )
+        )
+        return duck.case([(nodes.Binary("=", many, all_of), far)], None)
 
     def _column(self, part: exp.Expr) -> Accuracy:
         [found] = noisy(part, self.rows)
         return found
 
-    def _total(self, part: exp.Expr, confidence: Fraction) -> float | None:
-        noise = self._column(part).noise
+    def _total(self, part: exp.Expr) -> Distance:
+        """Of the sum or mean of up to as many draws as there are rows, of a group or a frame."""
+        noise, rows = self._column(part).noise, max(1, self.rows.rows)
         if noise is None or noise.draw is None:
-            return None
-        draw = replace(noise.draw, terms=noise.draw.terms * max(1, self.rows.rows))
-        return noise.unit * Averaged((draw,)).half_width(confidence)
+            raise AssertionError("a total has a law")
+        is_frame = type(part) is exp.Window and any(
+            part.args.get(a) for a in ("partition_by", "order", "spec")
+        )
+        many = rows if is_frame else self.groups if self.grouped else 1
+        share = (self.planning.beside if self._is_beside else 1) * len(self._totals()) * many
+        confidence = 1 - (1 - self.confidence) / share
+        is_mean = type(_called(part)) is exp.Avg
+        if many == 1 and not is_mean:
+            draw = replace(noise.draw, terms=noise.draw.terms * rows)
+            return noise.unit * Averaged((draw,)).half_width(confidence)
+        reach = noise.unit * sqrt(noise.draw.variance) * widest(noise.draw, rows, confidence)
+        behind = over(part, self.scope) if isinstance(part, exp.Window) else _alone
+        column = self.rows.column(_called(part).this.unnest()).sql
+        root = duck.call("sqrt", duck.cast(behind(nodes.Call("count", (column,))), "DOUBLE"))
+        if not is_mean:
+            return duck.binary("*", duck.double(reach), root)
+        return duck.binary("/", duck.double(reach), duck.call("nullif", root, duck.double(0.0)))
 
     def _forms(self, node: exp.Expr) -> Forms | None:
         """An expression as a sum with constant weights; None where it is none."""
         if not noisy(node, self.rows):
             return {} if not node.find(exp.Subquery, exp.Select) else None
-        if type(node) is exp.Column or self._is_part(node):
+        if self._is_leaf(node):
             return {node: 1.0}
         if type(node) in (exp.Paren, exp.Neg):
             return _times(self._forms(node.this), -1.0 if type(node) is exp.Neg else 1.0)
@@ -173,19 +255,6 @@ class Accuracies(Struct, frozen=True):
             divisor = self._constant(node.expression)
             return (node.this, 1 / divisor) if divisor else None
         return None
-
-    def _is_part(self, node: exp.Expr) -> bool:
-        """Whether it is a total, or a value of a row that keys name, of one column."""
-        called = node.this if type(node) is exp.Window else node
-        if type(called) is not exp.Sum and not (type(node) is exp.Window and type(called) in _ROW):
-            return False
-        around = [v for k, v in called.args.items() if k != "this"] + [
-            v for k, v in node.args.items() if k != "this"
-        ]
-        behind = [p for v in around for p in (v if isinstance(v, list) else [v]) if isinstance(p, exp.Expr)]
-        if type(called) is exp.Sum and type(node) is not exp.Window:
-            behind = []
-        return type(called.this) is exp.Column and not any(noisy(part, self.rows) for part in behind)
 
     def _constant(self, node: exp.Expr) -> float | None:
         if noisy(node, self.rows):
@@ -219,18 +288,19 @@ def _is_of_rows(node: exp.Expr) -> bool:
     return any(is_aggregate(n) or type(n) is exp.Window for n in own_nodes(node))
 
 
-def _is_extreme(node: exp.Expr) -> bool:
-    """Whether it is the least, the largest or the mean of a column."""
-    return type(node) in (exp.Min, exp.Max, exp.Avg) and type(node.this.unnest()) is exp.Column
+def _called(node: exp.Expr) -> exp.Expr:
+    return node.this if type(node) is exp.Window else node
 
 
-def _is_of_a_row(part: exp.Expr) -> bool:
-    return type(part) is exp.Window and type(part.this) in _ROW
+def _is_of_column(node: exp.Expr) -> bool:
+    """Whether it is the sum, the mean, the least or the largest of a column, or one of its values."""
+    kinds = (*_ALL_ROWS, *_ROW) if type(node) is exp.Window else _ALL_ROWS
+    called = _called(node)
+    return type(called) in kinds and type(called.this.unnest()) is exp.Column
 
 
-def _differs(total: exp.Expr) -> bool:
-    """Whether it is another one in each row."""
-    return type(total) is exp.Window and any(total.args.get(a) for a in ("partition_by", "order", "spec"))
+def _alone(call: nodes.Call) -> nodes.Expr:
+    return call
 
 
 def _plus(a: Forms | None, b: Forms | None) -> Forms | None:
@@ -251,6 +321,43 @@ def _told(column: OpenColumn, reach: nodes.Expr | None) -> tuple[OpenColumn, nod
     return replace(column, reach=None), reach
 
 
+def merged(query: nodes.Query, many: int, reaches: Sequence[str]) -> nodes.Select:
+    """The different rows of a query, each with the distances of the farthest: these tell no rows apart."""
+    names = [f"c{n}" for n in range(many)]
+    items = [duck.named(duck.column(name, "each"), name) for name in names]
+    for name in reaches:
+        reach = duck.column(name, "each")
+        all_known = nodes.Binary("=", duck.call("count", reach), duck.call("count", nodes.Star()))
+        items.append(duck.named(duck.case([(all_known, duck.call("max", reach))], None), name))
+    group = tuple(duck.column(name, "each") for name in names)
+    return nodes.Select(tuple(items), nodes.Subquery(query, nodes.Bare("each")), group=group)
+
+
+def different(
+    query: nodes.Select, values: Sequence[Typed], reaches: Sequence[nodes.Expr | None]
+) -> tuple[nodes.Select, list[Typed], list[nodes.Expr | None]]:
+    """A SELECT DISTINCT as one without that word, where rows have distances of their own."""
+    many = len(values)
+    far = [reach for reach in reaches if reach is not None]
+    if not query.distinct or not far:
+        return query, list(values), list(reaches)
+    names = [f"c{many + n}" for n in range(len(far))]
+    behind = (duck.named(reach, name) for reach, name in zip(far, names, strict=True))
+    each = replace(query, items=(*query.items, *behind), distinct=False, order=(), limit=None, offset=None)
+    held = [replace(v, sql=duck.column(f"c{n}", "one")) for n, v in enumerate(values)]
+    places = {value.sql: one.sql for value, one in reversed(list(zip(values, held, strict=True)))}
+    order = tuple(replace(entry, value=places[entry.value]) for entry in query.order)
+    whole = nodes.Select(
+        tuple(duck.named(v.sql, f"c{n}") for n, v in enumerate(held)),
+        nodes.Subquery(merged(each, many, names), nodes.Bare("one")),
+        order=order,
+        limit=query.limit,
+        offset=query.offset,
+    )
+    left = iter(names)
+    return whole, held, [None if r is None else duck.column(next(left), "one") for r in reaches]
+
+
 def with_distances(
     query: nodes.Select,
     values: Sequence[Typed],
@@ -258,11 +365,11 @@ def with_distances(
     *,
     bounded: bool,
 ) -> tuple[nodes.Select, tuple[OpenColumn, ...]]:
-    """A SELECT of columns with the distances of their rows, which go behind them; no rows are told apart by these.
+    """A SELECT of columns with the distances of their rows, which go behind them.
 
     Before these the bounds of noisy numbers, where they are ``bounded``: NULL where none is proved.
     """
-    found = [_told(column, None if query.distinct else reach) for column, reach in found]
+    found = [_told(column, reach) for column, reach in found]
     shown, columns = list(values), [column for column, _ in found]
     for place, (column, reach) in enumerate(found):
         if not bounded or column.accuracy is None or not values[place].is_number:
@@ -275,7 +382,9 @@ def with_distances(
             low, high = duck.binary("-", middle, far), duck.binary("+", middle, far)
             if column.floor is not None:
                 floor = duck.double(float(column.floor))
-                low, high = duck.call("greatest", low, floor), duck.call("greatest", high, floor)
+                low, high = f.greatest(low, floor), f.greatest(high, floor)
+            if column.within is not None:
+                low, high = f.clipped((low, high), *column.within)
         add_bounds(place, column.name, rounded_ends(low, high, values[place].scale), shown, columns)
     more = [value.sql for value in shown[len(values) :]]
     for place, (column, reach) in enumerate(found):

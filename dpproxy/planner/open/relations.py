@@ -29,6 +29,8 @@ class OpenColumn(Struct, frozen=True):
     """What such a value can be before noise."""
     bound: Bound | None = None
     """Which column it is a bound of."""
+    within: tuple[float, float] | None = None
+    """What the value is within, with noise and without."""
     copies: int = 1
     """Of a text without a known length: cells of public tables that hold it, one after the other."""
 

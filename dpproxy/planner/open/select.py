@@ -17,7 +17,7 @@ from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
 from dpproxy.planner.answer import limits, ordering, row_number
 from dpproxy.planner.keys.declarations import lists_keys, refuse_counted
-from dpproxy.planner.open.accuracies import Accuracies, with_distances
+from dpproxy.planner.open.accuracies import Accuracies, different, with_distances
 from dpproxy.planner.open.aggregates import aggregate, is_aggregate
 from dpproxy.planner.open.from_items import OpenRows, open_rows
 from dpproxy.planner.open.grouping import Grouping, grouping
@@ -148,15 +148,20 @@ def open_select(
         scope,
         planning,
         session.confidence(planning.context.settings),
-        len(listed),
+        tuple(item.bare for item in listed),
         is_chosen,
         grouped is not None and grouped.clause is not None,
+        most,
+        top,
     )
+    accuracies.note()
     found_columns = [
         _column(n, i, v, r, accuracies) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
     ]
     is_bounded = top and session.intervals(planning.context.settings)
-    query, columns = with_distances(query, values, found_columns, bounded=is_bounded)
+    query, values, reaches = different(query, values, [reach for _, reach in found_columns])
+    held = [(column, reach) for (column, _), reach in zip(found_columns, reaches, strict=True)]
+    query, columns = with_distances(query, values, held, bounded=is_bounded)
     planning.selected |= any(c.has_distance for c in columns)
     return Open(
         query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found),
@@ -273,7 +278,7 @@ def _column(
     """A released count stays a count where it is passed on as it is. With the distance of each row, if it has one."""
     held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
     literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
-    node = item.node.unnest()
+    node = item.bare
     rows = accuracies.rows
     most = copies(node, held, rows.find)
     if type(node) is exp.Column:
@@ -290,11 +295,13 @@ def _column(
                 origin.error,
                 ceiling=origin.ceiling,
                 accuracy=accuracy,
+                within=origin.within,
                 copies=most,
             )
             return column, None if accuracies.grouped else origin.reach
     accuracy, reach = accuracies.of(node, value)
-    return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, copies=most), reach
+    within = accuracies.within(node)
+    return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, within=within, copies=most), reach
 
 
 def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:

@@ -90,9 +90,9 @@ class Subqueries(Struct, frozen=True):
         relation = self.planned(node.this, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
-        typed, query = relation.columns[0].typed, relation.shown
-        self.planning.singles[query] = None if relation.chosen else relation.columns[0].accuracy
-        return replace(typed, sql=nodes.Scalar(query), nullable=True, is_constant=False, presence=None)
+        sql, held = nodes.Scalar(relation.shown), nodes.Subquery(relation.query, nodes.Bare("single"))
+        self.planning.singles[sql] = _distance(relation, lambda far: nodes.Select((far,), held))
+        return replace(relation.columns[0].typed, sql=sql, nullable=True, is_constant=False, presence=None)
 
     def _of_group(self, node: exp.Subquery, scope: Callable[[], Scope]) -> Typed | None:
         """A value that follows the row around it: of the group that the row is in; None for others."""
@@ -111,7 +111,11 @@ class Subqueries(Struct, frozen=True):
         ]
         where = all_of(beside.equal(keys, scope(), node))
         groups = nodes.Subquery(relation.query, nodes.Bare(name))
-        return beside.found(value, nodes.Select((value.sql,), groups, where=where))
+        found = beside.found(value, nodes.Select((value.sql,), groups, where=where))
+        self.planning.singles[found.sql] = _distance(
+            relation, lambda far: nodes.Select((replace(far, table=name),), groups, where=where)
+        )
+        return found
 
     def _in(self, node: exp.In, scope: Scope) -> Typed:
         if isinstance(node.this.unnest(), exp.Tuple):
@@ -131,3 +135,15 @@ class Subqueries(Struct, frozen=True):
             raise AssertionError("a comparison has two sides")  # noqa: TRY004 - a fault of ours
         listed = nodes.Select((test.right,), nodes.Subquery(relation.query, nodes.Bare(name)))
         return boolean(nodes.InQuery(test.left, listed), nullable=True)
+
+
+def _distance(
+    relation: Open, looked_up: Callable[[nodes.ColumnRef], nodes.Select]
+) -> float | nodes.Expr | None:
+    """How far the last column is off in the row that is looked up; None where noise decides whether it is there."""
+    column = relation.columns[-1]
+    if relation.chosen:
+        return None
+    if column.accuracy is None:
+        return 0.0
+    return nodes.Scalar(looked_up(column.reach)) if column.reach is not None else column.accuracy.half

@@ -14,7 +14,7 @@ from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.config import settings as session
 from dpproxy.planner.answer import UNPROVED, limits, row_number
-from dpproxy.planner.open.accuracies import with_distances
+from dpproxy.planner.open.accuracies import merged, with_distances
 from dpproxy.planner.open.relations import Open, OpenColumn, farther
 from dpproxy.planner.open.row_numbers import tagged
 from dpproxy.planner.planning import Planning
@@ -52,6 +52,7 @@ def open_union(
                 a.error,
                 ceiling=_ceiling(a, b),
                 accuracy=accuracy,
+                within=_within(a, b),
                 copies=max(a.copies, b.copies),
             )
         )
@@ -64,14 +65,16 @@ def open_union(
         if form != column.typed.sql
     ]
     for place, (a, b) in enumerate(zip(left.columns, right.columns, strict=True)):
-        if _differs(a, b) and (distinct or type(query) is not exp.Union):
+        if _differs(a, b) and type(query) is not exp.Union:
             columns[place] = replace(columns[place], accuracy=_of_all(columns[place].accuracy))
         elif _differs(a, b):
             columns[place] = replace(columns[place], reach=duck.column(f"c{len(first)}"))
             first.append(_reach(a))
             second.append(_reach(b))
-    word = f"{type(query).__name__.upper()}{'' if distinct else ' ALL'}"
-    combined = nodes.Combined(word, _side(left, first), _side(right, second))
+    reaches = [f"c{n}" for n in range(len(columns), len(first))]
+    word = f"{type(query).__name__.upper()}{'' if distinct and not reaches else ' ALL'}"
+    combined: nodes.Query = nodes.Combined(word, _side(left, first), _side(right, second))
+    combined = merged(combined, len(columns), reaches) if distinct and reaches else combined
     is_union = type(query) is exp.Union
     rows = left.rows + right.rows if is_union else left.rows
     unique = of_distinct(len(columns)) if distinct else None if is_union else of_copies(left.unique, changed)
@@ -126,6 +129,13 @@ def _floor(a: OpenColumn, b: OpenColumn) -> int | None:
     """0 where one side is a released count and the other cannot be negative."""
     kept = all(c.floor == 0 or (c.typed.low is not None and c.typed.low >= 0) for c in (a, b))
     return 0 if kept and 0 in (a.floor, b.floor) else None
+
+
+def _within(a: OpenColumn, b: OpenColumn) -> tuple[float, float] | None:
+    """What both sides are within."""
+    if a.within is None or b.within is None:
+        return None
+    return min(a.within[0], b.within[0]), max(a.within[1], b.within[1])
 
 
 def _ceiling(a: OpenColumn, b: OpenColumn) -> int | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
@@ -23,6 +24,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import as_double
+from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.linear_forms import Block, block
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
@@ -33,6 +35,8 @@ Distance = float | nodes.Expr
 MOST_FACTORS = 8
 """Products and quotients in an expression: each writes its operands once more."""
 _MOST_PLACES = 30
+_MOVED = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
+"""Windows of one other row."""
 _NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 
 
@@ -44,13 +48,35 @@ def calls_in(node: exp.Expr, calls: Mapping[exp.Expr, object]) -> list[exp.Expr]
 def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Distance | None:
     """How far the value may be from that before noise, with at least this probability.
 
-    None where the expression has a part that no rule is for.
+    None where the expression has a part that no rule is for. Values of subqueries are within their distances together
+    with what all releases of the statement show, each of which takes an equal share of what may be missed.
     """
-    calls = scope.calls
-    if not calls_in(node, calls):
+    singles = single_values(node, scope.scope(), scope.planning)
+    if singles is None or not (singles or calls_in(node, scope.calls)):
         return None
+    confidence = 1 - (1 - confidence) / scope.planning.beside if singles else confidence
     own, blocks = _uses(node, scope, confidence)
-    return _OfCalls(scope, 1 - (1 - confidence) / own, blocks).whole(node)
+    return _OfCalls(scope, 1 - (1 - confidence) / max(1, own), blocks, singles).whole(node)
+
+
+def single_values(node: exp.Expr, scope: Scope, planning: Planning) -> dict[exp.Expr, Distance] | None:
+    """The distances of the released values of subqueries in it; None where one is not known."""
+    found: dict[exp.Expr, Distance] = {}
+    for query in node.walk(prune=lambda n: isinstance(n, exp.Query)):
+        if not isinstance(query, exp.Query):
+            continue
+        if type(query) is not exp.Subquery or isinstance(
+            query.parent, exp.In | exp.Exists | exp.Any | exp.All
+        ):
+            return None
+        value = compile_expression(query, scope).sql
+        if not value.has(nodes.Release):
+            continue
+        half = planning.singles.get(value)
+        if half is None:
+            return None
+        found[query] = half
+    return found
 
 
 def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[int, Mapping[exp.Expr, Block]]:
@@ -63,6 +89,8 @@ def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[i
             alone.add(one)
         elif type(one) is exp.Window:
             windows.add(one)
+        elif isinstance(one, exp.Query):
+            return True
         elif (
             calls_in(one, calls)
             and (found := block(one, scope, confidence, partial(_step, scope.scope()))) is not None
@@ -72,7 +100,13 @@ def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[i
 
     for _ in node.walk(prune=is_end):
         pass
-    return len(blocks) + len(alone) + sum(len(calls_in(n, calls)) for n in windows), blocks
+    of_rows = sum(len(calls_in(n, calls)) * (scope.candidates if _is_of_all(n) else 1) for n in windows)
+    return len(blocks) + len(alone) + of_rows, blocks
+
+
+def _is_of_all(window: exp.Expr) -> bool:
+    """Whether it is the least or the largest of several rows, or the mean of what is no draw."""
+    return type(window.this) in (exp.Min, exp.Max, exp.Avg)
 
 
 def _step(scope: Scope, node: exp.Expr) -> float | None:
@@ -221,12 +255,21 @@ class Distances(ABC):
 class _OfCalls(Distances):
     """The rules over blocks and other calls, each with the same ``confidence``."""
 
-    def __init__(self, scope: ReleasedScope, confidence: Fraction, blocks: Mapping[exp.Expr, Block]) -> None:
-        super().__init__(scope.scope(), {**scope.calls, **blocks})
+    def __init__(
+        self,
+        scope: ReleasedScope,
+        confidence: Fraction,
+        blocks: Mapping[exp.Expr, Block],
+        singles: Mapping[exp.Expr, Distance],
+    ) -> None:
+        super().__init__(scope.scope(), {**scope.calls, **blocks, **singles})
         self._released = scope
+        self._singles = singles
         self._confidence = confidence
 
     def _start(self, node: exp.Expr) -> Distance | None:
+        if node in self._singles:
+            return self._singles[node]
         found = self._known[node]
         if isinstance(found, Block):
             return found.distance(self._released, self._confidence)
@@ -244,26 +287,39 @@ class _OfCalls(Distances):
             *node.args.get("partition_by", ()),
             *filter(None, (node.args.get(n) for n in ("order", "spec"))),
         )
-        if any(calls_in(part, calls) for part in behind):
+        if not calls_in(node, calls):
+            return 0.0
+        if self._released.filtered or any(calls_in(part, calls) for part in behind):
+            return None  # released values decide which rows there are, or in which order
+        if type(function) in (exp.Sum, exp.Avg) and (found := self._total(node, function.this.unnest())):
+            return found
+        if type(function) not in (*_MOVED, exp.Min, exp.Max, exp.Avg):
             return None
-        if type(function) in (exp.Sum, exp.Avg):
-            return self._total(node, function.this.unnest())
-        if type(function) not in (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue):
-            return None if calls_in(node, calls) else 0.0
         others = [v for k, v in function.args.items() if k != "this" and isinstance(v, exp.Expr)]
-        found = self._in_all_rows(function.this)
-        return found if isinstance(found, float) and not any(calls_in(n, calls) for n in others) else None
+        found = self.of(function.this) if type(function) in _MOVED else self._in_all_rows(function.this)
+        if found is None or any(calls_in(n, calls) for n in others):
+            return None
+        return found if isinstance(found, float) else self._moved(node, found)
+
+    def _moved(self, node: exp.Expr, far: nodes.Expr) -> nodes.Expr | None:
+        """The distance in the row that a value is of; what is there instead of a row has none."""
+        made = compile_expression(node, self._scope).sql
+        if type(node.this) not in _MOVED or not isinstance(made, nodes.Window):
+            return None
+        count, *others = made.call.arguments[1:] or (None,)
+        arguments = (far, *([] if count is None else [count]), *(duck.double(0.0) for _ in others))
+        return replace(made, call=replace(made.call, arguments=arguments))
 
     def _total(self, node: exp.Expr, added: exp.Expr) -> Distance | None:
         """Of the sum or mean of a call over n groups that are one draw each: no two of them share any.
 
-        None where released values decide which groups are added up, since these have chosen noise.
+        None where it is of anything else.
         """
         call = self._released.calls.get(added)
         if call is None or call.draw is None:
             return None
         sd = call.error(self._confidence).noise_sd
-        if not sd or self._released.filtered:
+        if not sd:
             return None
         reach = widest(call.draw[0], max(1, self._released.candidates), self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
