@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
@@ -26,7 +26,7 @@ from dpproxy.planner.open.place import reads_release
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.row_numbers import numbered
 from dpproxy.planner.open.sizes import size_of_groups
-from dpproxy.planner.open.subqueries import AggregateAround, Subqueries
+from dpproxy.planner.open.subqueries import AggregateAround, Known, Subqueries
 from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
@@ -47,6 +47,7 @@ class _Place(Struct, frozen=True):
     clause: str
     grouping: Grouping | None = None
     """None where rows are not grouped, or not yet."""
+    known: Known = field(default_factory=dict)
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
@@ -64,7 +65,7 @@ class _Place(Struct, frozen=True):
             return self._aggregate(node)
         if type(node) is exp.Column:
             return self._column(node)
-        return Subqueries(self.planning, self.env, self._column).compiled(node, self.scope)
+        return Subqueries(self.planning, self.env, self._column, self.known).compiled(node, self.scope)
 
     def _aggregate(self, node: exp.Expr) -> Typed:
         if self.grouping is None:

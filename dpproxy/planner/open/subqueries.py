@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
@@ -30,6 +30,8 @@ from dpproxy.values.errors import (
 
 Around = Callable[[exp.Column], Typed]
 """A column of the query around a subquery. Raises a ``Refusal``."""
+Known = dict[int, tuple[exp.Expr, Typed | None]]
+"""The subqueries of one SELECT that were compiled, by their identity: planned again, they would be released again."""
 
 _GROUPED = "Group it by what it compares, and join that with LEFT JOIN."
 _AGGREGATE = "Release it first: with GROUP BY and HAVING inside IN, or as a count that is compared."
@@ -45,9 +47,15 @@ class Subqueries(Struct, frozen=True):
     planning: Planning
     env: Env
     around: Around
+    known: Known = field(default_factory=dict)
 
     def compiled(self, node: exp.Expr, scope: Callable[[], Scope]) -> Typed | None:
-        """The value of a subquery, None for other nodes. Raises a ``Refusal``."""
+        """The value of a subquery, planned once, None for other nodes. Raises a ``Refusal``."""
+        if id(node) not in self.known:
+            self.known[id(node)] = node, self._compiled(node, scope)
+        return self.known[id(node)][1]
+
+    def _compiled(self, node: exp.Expr, scope: Callable[[], Scope]) -> Typed | None:
         match node:
             case exp.Exists():
                 return boolean(nodes.Exists(self.planned(node.this, node).query), nullable=False)

@@ -19,7 +19,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed, number
-from dpproxy.planner.open.subqueries import Subqueries
+from dpproxy.planner.open.subqueries import Known, Subqueries
 from dpproxy.planner.open.windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS, asked_again, is_of_one_table
@@ -107,6 +107,7 @@ class ReleasedScope(Struct, frozen=True):
     """Released values decide which groups window functions see."""
     apart: bool = False
     """It is one of several grouping sets whose errors differ: each row says its own."""
+    known: Known = field(default_factory=dict)
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
@@ -130,7 +131,7 @@ class ReleasedScope(Struct, frozen=True):
             )
         if type(node) is exp.Column:
             raise self._unaggregated(node)
-        return Subqueries(self.planning, self.env, self._around).compiled(node, self.scope)
+        return Subqueries(self.planning, self.env, self._around, self.known).compiled(node, self.scope)
 
     def _around(self, node: exp.Column) -> Typed:
         """A group key, seen from a subquery."""
