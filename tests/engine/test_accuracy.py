@@ -139,7 +139,7 @@ def test_how_many_groups_noise_leaves_has_no_stated_error(engine: Engine):
         "SELECT n FROM ({}) s WHERE n > -9999",
         "SELECT max(n) AS n FROM ({}) s",
         "SELECT min(n) AS n FROM ({}) s WHERE k <> 'b'",
-        "SELECT avg(n) AS n FROM (SELECT n FROM ({}) s) q",
+        "SELECT min(n) OVER () AS n FROM (SELECT k, n FROM ({}) s) q",
         "SELECT 7 - n AS n FROM ({}) s",
         "SELECT (n - lag(n) OVER (ORDER BY k)) / 2.0 AS n FROM ({}) s",
     ],
@@ -173,9 +173,9 @@ def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine
         "SELECT sum(n) OVER (ORDER BY n) AS n FROM ({}) s",
         "SELECT n - lag(n) OVER (ORDER BY n) AS n FROM ({}) s",
         "SELECT sum(n) AS n FROM (SELECT k, count(*) AS n FROM t GROUP BY ROLLUP (k)) s",
-        "SELECT sum(n) - max(n) AS n FROM ({}) s",
+        "SELECT sum(n) - max(n) AS n FROM ({}) s WHERE n > -9999",
         "SELECT sum(DISTINCT n) AS n FROM ({}) s",
-        "SELECT sum(n) AS n FROM ({}) s GROUP BY k",
+        "SELECT sum(n) AS n FROM ({}) s GROUP BY n",
     ],
 )
 def test_of_rows_that_noise_chose_nothing_is_said(engine: Engine, around: str):
