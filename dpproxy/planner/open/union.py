@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy
+from dpproxy.algebra.plan import Accuracy, ColumnError
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
@@ -49,7 +49,7 @@ def open_union(
                 a.name,
                 shown,
                 _floor(a, b),
-                a.error,
+                _error(a, b),
                 ceiling=_ceiling(a, b),
                 accuracy=accuracy,
                 within=_within(a, b),
@@ -96,6 +96,12 @@ def open_union(
     )
     planning.selected |= top and any(c.has_distance for c in columns)
     return arranged(query, found, planning, top=top)
+
+
+def _error(a: OpenColumn, b: OpenColumn) -> ColumnError | None:
+    """That of both sides, or of the only one that has noise; where they differ the distance of the farther says it."""
+    told = [c.error for c in (a, b) if c.accuracy is not None or c.error is not None]
+    return told[0] if told and all(error == told[0] for error in told) else None
 
 
 def _differs(a: OpenColumn, b: OpenColumn) -> bool:

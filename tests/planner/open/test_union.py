@@ -1,8 +1,10 @@
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
+from dpproxy.planner.explain import explain_text
 from dpproxy.values.errors import Refusal, SyntaxRefused, TypeMismatch, UndefinedColumn, Unsupported
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered, shape
@@ -64,3 +66,33 @@ def test_a_count_beside_counts_is_shown_from_zero(world: World):
 def test_refused(world: World, sql: str, error: type[Refusal]):
     with pytest.raises(error):
         plan_any(world, sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT count(*) AS n FROM people UNION ALL SELECT sum(age) FROM people",
+         "computed from released values, 95 % half-width "),
+        ("SELECT city, count(*) AS n FROM people GROUP BY 1 UNION ALL SELECT city, avg(age) FROM people GROUP BY 1",
+         "computed from released values, 95 % half-width that differs by row"),
+        ("SELECT 5 AS n UNION ALL SELECT sum(age) FROM people", "sum(age), "),
+        ("SELECT sum(age) AS n FROM people UNION ALL SELECT 5", "sum(age), "),
+        ("SELECT count(*) AS n FROM people UNION ALL SELECT count(*) FROM visits UNION ALL SELECT sum(age) FROM people",
+         "computed from released values, 95 % half-width "),
+    ],
+)  # fmt: skip
+def test_the_error_is_that_of_both_sides(world: World, sql: str, said: str):
+    plan = plan_of(world, sql)
+    [line] = [line for line in explain_text(plan, Fraction(95, 100)) if line.startswith("  n: ")]
+    assert line.startswith(f"  n: {said}")
+
+
+def test_the_half_width_of_a_union_is_that_of_the_farther_side(world: World):
+    sql = "SELECT {} AS n FROM people UNION ALL SELECT {} FROM people"
+    both = [
+        plan_of(world, sql.format(*sides)).outputs[0].accuracy
+        for sides in (("count(*)", "sum(age)"), ("sum(age)", "count(*)"))
+    ]
+    assert both[0] is not None
+    assert both[1] is not None
+    assert both[0].half == both[1].half
