@@ -15,7 +15,7 @@ from dpproxy.values.pgtypes import Column, SqlType
 from dpproxy.values.structs import PartlyCompared, PartlyShown
 from udfs.mechanisms import Additive, Selection
 from udfs.mechanisms.averaged import Averaged, Draw
-from udfs.mechanisms.combination import Combination
+from udfs.mechanisms.combination import Combination, Several
 from udfs.privacy import Loss
 
 
@@ -267,11 +267,11 @@ class Fitted(Struct, frozen=True):
 
     ``rounding`` is what rounding moves each by besides, at most. ``laws`` are those of each kind of row, as ``Summed``
     has them. With ``draws`` it is the mean with what follows from so many releases; without a cube, what follows from
-    these together alone.
+    these together alone. With neither it follows from one release, of which a figure takes several.
     """
 
     cube: str
-    noise: tuple[Combination, ...]
+    noise: tuple[Combination | Several, ...]
     rounding: tuple[float, ...]
     laws: tuple["Fitted", ...] = ()
     draws: int = 0

@@ -32,10 +32,11 @@ from dpproxy.engine.replays import Following
 from dpproxy.engine.view_statements import ViewContext
 from dpproxy.planner.open.protected_views import table_of
 from dpproxy.planner.query import plan_cube
-from dpproxy.planner.reuse.cells import Sums, coefficients, following
-from dpproxy.planner.reuse.cube_form import CubeForm, Weights
+from dpproxy.planner.reuse.cells import Sums, following
+from dpproxy.planner.reuse.cube_form import CubeForm
 from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.planner.reuse.descriptor import described, rows_digest
+from dpproxy.planner.reuse.multiples import Weights, coefficients
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import CUBE, OptionValue, Policy
 from dpproxy.values.errors import InvalidParameter, Refusal

@@ -118,12 +118,16 @@ def with_cube(own: PartAnswer, cube: PartAnswer) -> PartAnswer | None:
     return PartAnswer(Released(table, own.released.loss), summed=made, origins=own.origins)
 
 
-def together(answers: Sequence[PartAnswer], signs: Sequence[int]) -> PartAnswer:
+def together(answers: Sequence[PartAnswer], signs: Sequence[int]) -> PartAnswer | None:
     """What follows only from several releases: the sum of what follows from each, some taken away.
+
+    None where a figure takes several of one release.
 
     All noise is symmetric and independent, so that a sign makes no difference to the law.
     """
     draws = [(a, a.summed) for a in answers if isinstance(a.summed, Summed)]
+    if len(draws) < len(answers):
+        return None
     terms = list(zip(*(_terms(a, of) for a, of in draws), strict=True))
     alike = {(of.mechanism, of.columns, of.cells) for _, of in draws}
     rows, made = (

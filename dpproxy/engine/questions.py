@@ -14,6 +14,8 @@ from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.rollup import Derivation, derivation
 from dpproxy.values.structs import PartlyShown
 from udfs.mechanisms import Additive
+from udfs.mechanisms.averaged import Draw
+from udfs.mechanisms.combination import Several
 
 Replan = Callable[[tuple[Drawn, ...]], Plan]
 """Plans the same statement again, with the error of what its parts were answered from."""
@@ -38,19 +40,31 @@ def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
     return parts
 
 
-def derived_sum(of: Descriptor, source: Part, descriptor: Descriptor, part: Part) -> Summed | None:
-    """How the values of ``part`` are sums of those of ``source``; None where they are not."""
+def derived_sum(of: Descriptor, source: Part, descriptor: Descriptor, part: Part) -> Summed | Fitted | None:
+    """How the values of ``part`` are made of those of ``source``; None where they are not."""
     found = derivation(of, payloads.wanted_of(source), descriptor, payloads.wanted_of(part))
     return None if found is None else summed(of.mechanism, found)[0]
 
 
-def summed(mechanism: Additive, found: Derivation) -> tuple[Summed, list[int]]:
+def summed(mechanism: Additive, found: Derivation) -> tuple[Summed | Fitted, list[int]]:
     """Where the figures of a derivation come from, and the law of each row."""
     rows, worst = kinds(found.terms)
     terms = [tuple(map(round, most)) for most in worst]
-    farthest = tuple(map(max, zip(*terms, strict=True))) or (1,) * len(found.columns)
-    alone = Summed(mechanism, found.columns, farthest, found.kinds)
-    return replace(alone, laws=tuple(replace(alone, terms=n) for n in terms) if len(terms) > 1 else ()), rows
+    farthest = _law(mechanism, found, tuple(map(max, zip(*terms, strict=True))) or (1,) * len(found.columns))
+    laws = [_law(mechanism, found, most) for most in terms] if len(terms) > 1 else []
+    return replace(farthest, laws=tuple(laws)), rows
+
+
+def _law(mechanism: Additive, found: Derivation, terms: tuple[int, ...]) -> Summed | Fitted:
+    """The law of rows that add up so many groups for each column."""
+    figures = list(zip(found.columns, terms, found.kinds, strict=True))
+    if all(len(column) == 1 and column[0][1] == 1 for column in found.columns):
+        return Summed(mechanism, tuple(column[0][0] for column, _, _ in figures), terms, found.kinds)
+    noise = (
+        Several(tuple(Draw(mechanism, c, n, kind) for c, _ in column), tuple(times for _, times in column))
+        for column, n, kind in figures
+    )
+    return Fitted("", tuple(noise), (0.0,) * len(figures))
 
 
 def noise_ratio(summed: Summed | Fitted, own: Additive, *, alike: bool = False) -> float:

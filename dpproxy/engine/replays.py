@@ -239,7 +239,7 @@ class Replays:
         found = derivation(of, groups, asked, wanted)
         if found is None:
             raise Internal("a stored release is not what its key says")
-        if groups != wanted or found.columns != tuple(range(part.measures)):
+        if groups != wanted or found.columns != tuple(((n, 1),) for n in range(part.measures)):
             table = payloads.derive(table, found, part)
         return PartAnswer(Released(table, loss), summed=summed(of.mechanism, found)[0], origins=(stored.id,))
 

@@ -70,6 +70,23 @@ def test_each_row_says_how_many_groups_it_adds_up(engine: Engine):
     assert spent(engine) == 1
 
 
+def test_a_sum_after_an_average_is_free_and_says_its_own_error(engine: Engine):
+    ask(engine, "SELECT y, b, avg(x) FROM t GROUP BY y, b", epsilon="1")
+    [[mean, number, _, number_sd]] = ask(
+        engine, "SELECT avg(x), count(x), NULL, dp.noise_sd(count(x)) FROM t", epsilon="1"
+    ).rows
+    [[total, sd, low, high]] = ask(
+        engine,
+        "SELECT sum(x), dp.noise_sd(sum(x)), dp.ci_low(sum(x)), dp.ci_high(sum(x)) FROM t",
+        epsilon="1",
+    ).rows
+    assert (spent(engine), total) == (1, pytest.approx(float(mean) * number))
+    [[own]] = ask(engine, "SELECT dp.noise_sd(sum(x)) FROM t", epsilon="2").rows
+    assert 49 * number_sd < sd < 10 * 2 * own  # of ten groups each; 49 is the middle
+    assert 1.9 * sd < total - low == high - total < 3 * sd
+    assert total - low >= 1.9 * 49 * number_sd
+
+
 FILTERS = """SELECT k, count(*) AS n, count(*) FILTER (WHERE y < 2) AS low, avg(x) FILTER (WHERE b) AS mean,
                     sum(CASE WHEN y >= 2 AND b THEN y ELSE 0 END) AS total,
                     sum(CASE WHEN y >= 2 THEN 1 END)::numeric / count(*) AS share FROM t GROUP BY k"""

@@ -50,6 +50,8 @@ def test_sums_are_added_up_and_saturate(world: World):
     table = released(
         part_of(world, "SELECT y, count(*) FROM t GROUP BY y"), [[1, 5], [2, 6], [3, most], [4, most], [0, 0]]
     )
-    made = payloads.derive(table, Derivation((1,), (0,), (((0, 1), (2, 3)),)), part)
+    made = payloads.derive(table, Derivation((((1, 1),),), (0,), (((0, 1), (2, 3)),)), part)
     assert made["v"].to_pylist() == [[11], [most]]
+    several = Derivation((((0, 1), (1, -2)),), (0,), (((0, 1), (4,)),))
+    assert payloads.derive(table, several, part)["v"].to_pylist() == [[3 - 22], [0]]
     assert made.column_names == ["o", "k0", "v"]

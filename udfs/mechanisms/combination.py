@@ -4,10 +4,13 @@ Proof: ``combination.md``.
 """
 
 from fractions import Fraction
-from math import cosh, log, sqrt
+from math import cosh, hypot, log, sqrt
 from typing import Final
 
 from msgspec import Struct
+
+from udfs.mechanisms.averaged import Averaged, Draw
+from udfs.mechanisms.linear import Linear
 
 _TURNS: Final = 40
 """Of the search for the least bound."""
@@ -38,3 +41,29 @@ class Combination(Struct, frozen=True):
         curved = (cosh(sqrt(2) / max(self.least, 0.01)) - 1) * max(self.least, 0.01) ** 2
         among = (k / (_TURNS + 1) for k in range(1, _TURNS + 1))
         return sqrt(curved) * self.sd * min((log(2 / outside) - log(1 - u)) / sqrt(2 * u) for u in among)
+
+
+class Several(Struct, frozen=True):
+    """The noise of so many of each component of one joint draw, or of a sum of such draws."""
+
+    draws: tuple[Draw, ...]
+    weights: tuple[int, ...]
+
+    @property
+    def sd(self) -> float:
+        """Components of one draw are not correlated."""
+        return hypot(*(w * sqrt(d.variance) for w, d in zip(self.weights, self.draws, strict=True)))
+
+    @property
+    def least(self) -> float:
+        """The smallest standard deviation of a draw in it."""
+        return min(d.mechanism.noise_sd()[d.component] for d in self.draws)
+
+    def half_width(self, confidence: Fraction) -> float:
+        """As ``Combination`` has it: by the joint law of the draws, or by half-widths that hold together."""
+        share = 1 - (1 - confidence) / len(self.draws)
+        apart = sum(
+            abs(w) * Averaged((d,)).half_width(share) for w, d in zip(self.weights, self.draws, strict=True)
+        )
+        linear = Linear.joint(self.draws, confidence)
+        return apart if linear is None else min(apart, linear.reach(self.weights))

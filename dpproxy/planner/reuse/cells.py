@@ -4,16 +4,15 @@ All that a cell says of its rows is the value of its key, or that they have none
 decided where one dimension decides it for everything that may be in a cell; what no dimension decides does not follow.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
-from fractions import Fraction
 
 from msgspec import Struct
 
-from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide, Weights
+from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide
 from dpproxy.planner.reuse.descriptor import Descriptor
-from dpproxy.planner.reuse.filtered import wordings
 from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, constants, value_of
+from dpproxy.planner.reuse.multiples import Weights, taken
 from dpproxy.planner.reuse.rollup import Row, typed
 from dpproxy.planner.reuse.spans import Span, gaps, span_of, unit_of
 from dpproxy.planner.reuse.terms import Term
@@ -46,7 +45,7 @@ def following(form: CubeForm, asked: Descriptor, wanted: Sequence[Row]) -> tuple
         return None
     filtered: dict[tuple[Term, ...], list[tuple[int, Weights]]] = {}
     for place, measure in enumerate(asked.measures):
-        found = _measured(form.sums, measure)
+        found = taken(measure, form.rows.measures)
         if found is None:
             return None
         filtered.setdefault(found[1], []).append((place, found[0]))
@@ -59,11 +58,6 @@ def following(form: CubeForm, asked: Descriptor, wanted: Sequence[Row]) -> tuple
         places, weights = zip(*several, strict=True)
         sums.append(Sums(places, weights, *cells))
     return tuple(sums)
-
-
-def _measured(known: Mapping[Term, Weights], measure: Term) -> tuple[Weights, tuple[Term, ...]] | None:
-    """A measure in those of a cube, with the conditions of FILTER; None where it is none of them."""
-    return next(((known[bare], more) for bare, more in wordings(measure) if bare in known), None)
 
 
 def _cells(
@@ -190,25 +184,3 @@ def _span(term: Term, value: Scalar | None) -> Span | None:
     """What is known of the moments of a day or another unit."""
     found = span_of(term if unit_of(term) is not None else ("cast", "DATE", False, term), value)
     return None if found is None else found[1]
-
-
-def coefficients(figures: Sequence[Weights], wanted: Weights) -> tuple[Fraction, ...] | None:
-    """How often each figure is taken for a sum of measures; None where they do not give it."""
-    rows = [[*(f[m] for f in figures), wanted[m]] for m in range(len(wanted))]
-    solved: list[tuple[int, list[Fraction]]] = []
-    for column in range(len(figures)):
-        pivot = next((r for r in rows if r[column]), None)
-        if pivot is None:
-            continue
-        rows = [r for r in rows if r is not pivot]
-        pivot = [v / pivot[column] for v in pivot]
-        rows = [_less(r, pivot, column) for r in rows]
-        solved = [(place, _less(r, pivot, column)) for place, r in solved] + [(column, pivot)]
-    if any(r[-1] for r in rows):
-        return None
-    found = {place: r[-1] for place, r in solved}
-    return tuple(found.get(place, Fraction(0)) for place in range(len(figures)))
-
-
-def _less(row: list[Fraction], pivot: list[Fraction], column: int) -> list[Fraction]:
-    return [v - row[column] * p for v, p in zip(row, pivot, strict=True)]

@@ -1,16 +1,13 @@
 """A cube in the terms of statements about its table: which rows, what each cell says of them, and what is added up."""
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.model import Measure
-from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
@@ -28,8 +25,6 @@ from dpproxy.values.pgtypes import INTEGERS
 
 Rest = Literal["none", "null", "any"]
 """What rows are in the last cell of a dimension: none, where it has no such cell; those of NULL; or all others."""
-Weights = tuple[Fraction, ...]
-"""How often a sum takes each measure of a cube."""
 
 
 class Inner(Struct, frozen=True):
@@ -59,11 +54,10 @@ class CubeSide(Struct, frozen=True):
 
 
 class CubeForm(Struct, frozen=True):
-    """Which rows a cube is of, its dimensions, and the sums that are known as so many of each of its measures."""
+    """Which rows a cube is of, with its measures, and its dimensions."""
 
     rows: NormalStage
     sides: tuple[CubeSide, ...]
-    sums: Mapping[Term, Weights]
 
 
 def has_rest(key: GroupKey) -> bool:
@@ -76,7 +70,6 @@ Dimensions = Sequence[tuple[Dimension, exp.Expr, GroupKey]]
 
 def cube_form(
     dimensions: Dimensions,
-    sums: Sequence[Count | Sum],
     measures: Sequence[Measure],
     rows: JoinedRows,
     planning: Planning,
@@ -85,21 +78,19 @@ def cube_form(
     if rows.unit is not None and not rows.held:
         return None
     inner = [_inner(d, node, rows, planning) for d, node, _ in dimensions]
-    added = _added(sums, measures)
     keys = [key.raw for _, _, key in dimensions] + [i[0] for i in inner if i is not None]
     shown = [duck.named(raw, f"k{n}") for n, raw in enumerate(keys)]
     places = tuple(duck.integer(n + 1) for n in range(len(keys)))
-    query = replace(source_of(rows), items=(*shown, *measured([sql for sql, _ in added])), group=places)
+    query = replace(source_of(rows), items=(*shown, *measured([m.sql for m in measures])), group=places)
     found = stage(query)
-    if len(found.keys) != len(keys) or len(found.measures) != len(added):
+    if len(found.keys) != len(keys) or len(found.measures) != len(measures):
         return None
     own, more = found.keys[: len(dimensions)], list(found.keys[len(dimensions) :])
     sides = []
     for (_, node, key), term, width in zip(dimensions, own, inner, strict=True):
         within = None if width is None else Inner(more.pop(0), *width[1:])
         sides.append(CubeSide(term, key.values, _rest(node, key, rows), within))
-    known = {term: weights for term, (_, weights) in zip(found.measures, added, strict=True)}
-    return CubeForm(found, tuple(sides), known)
+    return CubeForm(found, tuple(sides))
 
 
 def _inner(
@@ -121,16 +112,3 @@ def _rest(node: exp.Expr, key: GroupKey, rows: JoinedRows) -> Rest:
     read = [rows.field(column) for column in node.find_all(exp.Column)]
     is_bounded = all(isinstance(f, Declared | Mapped) and isinstance(f.domain, Between) for f in read)
     return "null" if read and is_bounded else "any"
-
-
-def _added(sums: Sequence[Count | Sum], measures: Sequence[Measure]) -> list[tuple[nodes.Expr, Weights]]:
-    """Each measure, and each sum as it is measured without an average: its distances and so many middles."""
-    alone = [(m.sql, tuple(Fraction(int(m == other)) for other in measures)) for m in measures]
-    for found in sums:
-        if isinstance(found, Sum) and found.argument.centre:
-            total, number = found.measures
-            weights = dict.fromkeys(measures, Fraction(0)) | {total: Fraction(1)}
-            weights[number] = Fraction(found.argument.centre)
-            argument = found.argument
-            alone.append((argument.each("sum", argument.sql), tuple(weights.values())))
-    return alone

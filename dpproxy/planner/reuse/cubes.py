@@ -152,7 +152,7 @@ def _compiled(name: str, cube: Cube, context: Context, plan: Plan) -> CubeQuery:
         rows.most,
         owner,
         tuple(dict.fromkeys(use.table for use in planning.tables)),
-        cube_form([*zip(cube.dimensions, grouped, keys, strict=True)], sums, measures, rows, planning),
+        cube_form([*zip(cube.dimensions, grouped, keys, strict=True)], measures, rows, planning),
     )
 
 

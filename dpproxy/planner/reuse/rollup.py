@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.planner.reuse.descriptor import Descriptor
-from dpproxy.planner.reuse.filtered import wordings
 from dpproxy.planner.reuse.known import (
     NOT_TRUE,
     OTHER,
@@ -24,6 +23,7 @@ from dpproxy.planner.reuse.known import (
     part_of,
     value_of,
 )
+from dpproxy.planner.reuse.multiples import Weights, taken
 from dpproxy.planner.reuse.spans import Span, gaps, span_of, unit_of
 from dpproxy.planner.reuse.terms import Term, constant_kind
 from dpproxy.policy.model import Scalar
@@ -32,13 +32,18 @@ Row = tuple[Scalar | None, ...]
 """The values of a group's keys."""
 
 
+Multiples = tuple[tuple[int, int], ...]
+"""Columns of a release by their places, and how often each is taken."""
+
+
 class Derivation(Struct, frozen=True):
     """How an answer is made of a release: its columns, and for each group the places of those that are added up.
 
-    ``places`` are those of each kind of column: FILTER takes its own. ``kinds`` says of each column which it is of.
+    ``columns`` has, of each column, those that it takes of the release, and how often. ``places`` are those of each
+    kind of column: FILTER takes its own. ``kinds`` says of each column which it is of.
     """
 
-    columns: tuple[int, ...]
+    columns: tuple[Multiples, ...]
     kinds: tuple[int, ...]
     places: tuple[tuple[tuple[int, ...], ...], ...]
 
@@ -55,7 +60,10 @@ class Derivation(Struct, frozen=True):
     def added(self, released: Sequence[Sequence[int]]) -> list[list[int]]:
         """The columns of each row, of those of the release."""
         return [
-            [sum(released[p][c] for p in several[k]) for c, k in zip(self.columns, self.kinds, strict=True)]
+            [
+                sum(times * released[p][c] for p in several[kind] for c, times in column)
+                for column, kind in zip(self.columns, self.kinds, strict=True)
+            ]
             for several in zip(*self.places, strict=True)
         ]
 
@@ -66,7 +74,7 @@ def could_follow(stored: Descriptor, asked: Descriptor) -> bool:
         stored.rows == asked.rows
         and _within(stored.conditions, asked.conditions)
         and all(key in stored.keys or _is_coarser(key, stored.keys) for key in asked.keys)
-        and all(any(bare in stored.measures for bare, _ in wordings(m)) for m in asked.measures)
+        and all(taken(m, stored.measures) is not None for m in asked.measures)
     )
 
 
@@ -98,8 +106,8 @@ def derivation(
     """How the asked groups follow from the stored ones; None where they do not."""
     if not could_follow(stored, asked):
         return None
-    taken = [_taken(m, stored.measures) for m in asked.measures]
-    kinds = list(dict.fromkeys(more for _, more in taken))
+    known = [found for m in asked.measures if (found := taken(m, stored.measures)) is not None]
+    kinds = list(dict.fromkeys(more for _, more in known))
     several = [
         _groups(stored, groups, replace(asked, conditions=(*asked.conditions, *more)), wanted)
         for more in kinds
@@ -107,14 +115,11 @@ def derivation(
     places = tuple(p for p in several if p is not None)
     if len(places) < len(kinds):
         return None
-    columns = _columns([bare for bare, _ in taken], stored.measures)
-    found = Derivation(columns, tuple(kinds.index(more) for _, more in taken), places)
-    return found if found.most == 1 or all(map(adds_up, asked.measures)) else None
-
-
-def _taken(measure: Term, stored: Sequence[Term]) -> tuple[Term, tuple[Term, ...]]:
-    """The stored measure that gives a measure, under which further conditions."""
-    return next((bare, more) for bare, more in wordings(measure) if bare in stored)
+    columns = _columns([weights for weights, _ in known], stored.measures)
+    if columns is None:
+        return None
+    made = Derivation(columns, tuple(kinds.index(more) for _, more in known), places)
+    return made if made.most == 1 or all(map(adds_up, asked.measures)) else None
 
 
 def _groups(
@@ -175,12 +180,21 @@ def typed(values: Iterable[object]) -> tuple[tuple[str, object], ...]:
     return tuple(("int" if isinstance(v, Decimal) else type(v).__name__, v) for v in values)
 
 
-def _columns(wanted: Sequence[Term], among: Sequence[Term]) -> tuple[int, ...]:
-    """Where the wanted terms are; one that stands there as often as it is wanted is taken once each time."""
-    found: list[int] = []
-    for each in wanted:
-        places = [i for i, t in enumerate(among) if t == each]
-        found.append(next((i for i in places if i not in found), places[0]))
+def _columns(wanted: Sequence[Weights], among: Sequence[Term]) -> tuple[Multiples, ...] | None:
+    """The multiples of each wanted sum; one that stands there as often as it is wanted is taken once each time.
+
+    None where one takes a part of a column.
+    """
+    found: list[Multiples] = []
+    for weights in wanted:
+        if any(w.denominator > 1 for w in weights):
+            return None
+        each: Multiples = tuple((place, int(w)) for place, w in enumerate(weights) if w)
+        if len(each) == 1:
+            [(first, times)] = each
+            alike = [((place, times),) for place, of in enumerate(among) if of == among[first]]
+            each = next((one for one in alike if one not in found), each)
+        found.append(each)
     return tuple(found)
 
 

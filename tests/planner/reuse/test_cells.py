@@ -16,7 +16,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.payloads import wanted_of
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_cube
-from dpproxy.planner.reuse.cells import Sums, coefficients, following
+from dpproxy.planner.reuse.cells import Sums, following
 from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.planner.reuse.descriptor import described, rows_digest
 from dpproxy.views.columns import Listed
@@ -224,11 +224,3 @@ def test_rows_that_each_statement_cuts_have_no_form():
     nobody = Caller("", frozenset(), "")
     context = Context(cut.policy, cut.schema, nobody, DEFAULTS, None, cut.facts)
     assert plan_cube("c", CUBE, context).form is None
-
-
-def test_figures_are_taken_as_often_as_they_give_a_sum():
-    count, total = (Fraction(1), Fraction(0)), (Fraction(4), Fraction(2))
-    assert coefficients([count, total], (Fraction(0), Fraction(1))) == (-2, Fraction(1, 2))
-    assert coefficients([total], (Fraction(2), Fraction(1))) == (Fraction(1, 2),)
-    assert coefficients([total], (Fraction(0), Fraction(1))) is None
-    assert coefficients([count, count], (Fraction(3), Fraction(0))) == (3, 0)

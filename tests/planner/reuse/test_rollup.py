@@ -44,6 +44,13 @@ def follows(world: World, stored: str, asked: str) -> Derivation | None:
     return derivation(descriptor(finer), wanted_of(finer), descriptor(coarser), wanted_of(coarser))
 
 
+def derived(world: World, tables: Tables, stored: str, asked: str) -> list[tuple[int, ...]]:
+    """The groups of a question as they are made of a release without noise."""
+    found = follows(world, stored, asked)
+    assert found is not None
+    return list(map(tuple, found.added(list(tables.exact(part_of(world, stored)).values()))))
+
+
 FINE = "SELECT y, b, k, count(*), sum(x), sum(y) FROM t GROUP BY y, b, k"
 NARROW = "SELECT y, b, k, count(*), sum(x), sum(y) FROM t WHERE k IN ('a', 'b') GROUP BY y, b, k"
 YES = (
