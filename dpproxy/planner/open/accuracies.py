@@ -358,6 +358,21 @@ def different(
     return whole, held, [None if r is None else duck.column(next(left), "one") for r in reaches]
 
 
+def _ends(column: OpenColumn, value: Typed, far: nodes.Expr) -> f.Interval:
+    """The ends of a value's interval, within what is known of it; NULL with it, which least and greatest pass over."""
+    middle = as_double(value)
+    ends = duck.binary("-", middle, far), duck.binary("+", middle, far)
+    if column.floor is not None:
+        floor = duck.double(float(column.floor))
+        ends = f.greatest(ends[0], floor), f.greatest(ends[1], floor)
+    if column.within is not None:
+        ends = f.clipped(ends, *column.within)
+    if not value.nullable or (column.floor is None and column.within is None):
+        return ends
+    low, high = (duck.case([(nodes.Not(nodes.IsNull(value.sql)), end)], None) for end in ends)
+    return low, high
+
+
 def with_distances(
     query: nodes.Select,
     values: Sequence[Typed],
@@ -376,15 +391,7 @@ def with_distances(
             continue
         half = column.accuracy.half
         far = reach or (None if half is None else duck.double(half))
-        low = high = UNBOUNDED
-        if far is not None:
-            middle = as_double(values[place])
-            low, high = duck.binary("-", middle, far), duck.binary("+", middle, far)
-            if column.floor is not None:
-                floor = duck.double(float(column.floor))
-                low, high = f.greatest(low, floor), f.greatest(high, floor)
-            if column.within is not None:
-                low, high = f.clipped((low, high), *column.within)
+        low, high = (UNBOUNDED, UNBOUNDED) if far is None else _ends(column, values[place], far)
         add_bounds(place, column.name, rounded_ends(low, high, values[place].scale), shown, columns)
     more = [value.sql for value in shown[len(values) :]]
     for place, (column, reach) in enumerate(found):

@@ -44,8 +44,8 @@ def _results(case: exp.Case) -> list[exp.Expr]:
 
 
 def _is_nothing(result: exp.Expr, node: exp.Expr) -> bool:
-    """Whether a value adds nothing: NULL, and in a sum 0."""
-    is_zero = isinstance(result, exp.Literal) and not result.is_string and not float(result.this)
+    """Whether a value adds nothing: NULL, and in a sum 0, in whole digits: 0.0 makes a numeric of whole numbers."""
+    is_zero = isinstance(result, exp.Literal) and not result.is_string and result.this == "0"
     return isinstance(result, exp.Null) or (type(node) is exp.Sum and is_zero)
 
 

@@ -264,6 +264,15 @@ def test_intervals_of_averages_stay_within_the_declared_bounds(world: World, sql
         assert all(row[i] is None or 0 <= float(str(row[i])) <= 100 for i, _ in bounds)
 
 
+@pytest.mark.parametrize("value", ["lag(a) OVER (ORDER BY g)", "lag(n) OVER (ORDER BY g)"])
+def test_no_value_has_no_interval(world: World, value: str):
+    inner = "SELECT g, avg(age) AS a, count(*) AS n FROM people GROUP BY g"
+    plan = plan_of(world, f"SELECT {value} AS v FROM ({inner}) AS q", {"dp.intervals": "columns"})
+    rows = shown(plan, *[[[0] * p.measures for _ in range(p.groups)] for p in plan.parts])
+    assert [row for row in rows if row[0] is None] == [(None, None, None, *rows[0][3:])]
+    assert all(None not in row[:3] for row in rows if row[0] is not None)
+
+
 def test_of_rows_that_are_one_the_farthest_counts(world: World):
     """Two groups of the same average and different numbers of people: one row, as far off as the smaller group's."""
     inner = "SELECT g, avg(age) AS a FROM people WHERE g < 2 GROUP BY g"

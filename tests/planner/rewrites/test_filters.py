@@ -24,7 +24,7 @@ SAME = [
     ("count(CASE WHEN ward = 'A' THEN hours END)", "count(hours) FILTER (WHERE ward = 'A')"),
     ("count(CASE WHEN ward = 'A' THEN 1 END)", "count(*) FILTER (WHERE ward = 'A')"),
     ("sum(CASE WHEN ward = 'A' THEN 1 ELSE 0 END)", "count(*) FILTER (WHERE ward = 'A')"),
-    ("sum(CASE WHEN ward = 'A' THEN 2 ELSE 0.0 END)", "count(*) FILTER (WHERE ward = 'A')"),
+    ("sum(CASE WHEN ward = 'A' THEN 2 ELSE 0 END)", "count(*) FILTER (WHERE ward = 'A')"),
     ("count(DISTINCT CASE WHEN ward = 'A' THEN person END) FILTER (WHERE hours > 1)",
      "count(DISTINCT person) FILTER (WHERE (hours > 1) AND (ward = 'A'))"),
 ]  # fmt: skip
@@ -69,6 +69,8 @@ def test_a_key_is_no_value_all_the_same(clinic: World, call: str):
         "sum(CASE WHEN ward = 'A' THEN hours WHEN ward = 'B' THEN 2 END)",
         "avg(CASE WHEN ward = 'A' THEN hours ELSE 0 END)",
         "count(DISTINCT CASE WHEN ward = 'A' THEN hours END)",
+        "sum(CASE WHEN ward = 'A' THEN hours ELSE 0.0 END)",
+        "sum(CASE WHEN ward = 'A' THEN 1 ELSE 0e0 END)",
     ],
 )
 def test_a_case_of_several_values_stays_as_it_is(clinic: World, call: str):
@@ -97,3 +99,10 @@ def test_other_columns_stay_as_they_are(clinic: World):
         "CASE WHEN"
         in one_part(clinic, "SELECT count(DISTINCT CASE WHEN hours > 1 THEN ward END) FROM visits").exact
     )
+
+
+def test_a_zero_with_a_point_makes_a_numeric(clinic: World):
+    """The quotient of two whole numbers is cut, that of numerics is not."""
+    call = "sum(CASE WHEN ward = 'A' THEN 1 ELSE {} END)"
+    sql = f"SELECT {call.format('0.0')} / 2 AS a, {call.format('0')} / 2 AS b FROM visits"
+    assert shape(clinic, sql) == [("a", "numeric"), ("b", "int8")]
