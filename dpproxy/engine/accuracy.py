@@ -15,7 +15,7 @@ from msgspec import Struct
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.evaluation import Floats, evaluate
 from dpproxy.algebra.nodes import ColumnRef
-from dpproxy.algebra.plan import Accuracy, Notice, Output, Plan, Possible
+from dpproxy.algebra.plan import Accuracy, Notice, Output, Plan, Possible, Stated
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
 
 DIGITS = 3
@@ -26,9 +26,20 @@ MOST_BOUNDS = 4
 """That are named."""
 AIM = 0.1
 """The share of a value that its half-width should be: the hint names the epsilon for it."""
+MORE = Fraction(101, 100)
+"""Times the epsilon of a stored release is enough for a new one."""
 
-OF_NO_SIGN = "have a sign that no value has: SET dp.impossible shows 0 or NULL for them"
-OF_NOBODY = "are averages of a released count of nobody: SET dp.impossible = 'null' shows NULL for them"
+OF_NO_SIGN = "with a sign that no value has"
+OF_NOBODY = "that are averages of a released count of nobody"
+SHOWN = {
+    (OF_NO_SIGN, "show"): "SET dp.impossible shows 0 or NULL for such",
+    (OF_NO_SIGN, "clamp"): "shown as 0",
+    (OF_NO_SIGN, "null"): "shown as NULL",
+    (OF_NOBODY, "show"): "SET dp.impossible = 'null' shows NULL for such",
+    (OF_NOBODY, "clamp"): "SET dp.impossible = 'null' shows NULL for such",
+    (OF_NOBODY, "null"): "shown as NULL",
+}
+"""What is shown of them under each dp.impossible, or what to do."""
 NONE_SHOWN = (
     "Group more coarsely, or name fewer keys in WHERE. SET dp.empty_groups = 'show'; shows all groups."
 )
@@ -49,6 +60,8 @@ class _Measured(Struct, frozen=True):
     """How many values cannot be."""
     why: str = ""
     """What is wrong with them."""
+    new: float | None = None
+    """The half-width of a new draw, where stored releases answer and it is the same for all rows."""
 
     @property
     def lost(self) -> int:
@@ -157,7 +170,8 @@ def accuracy_notice(
         return None
     if not noisy:
         return _outer(plan)
-    columns = [_measured(i, o, accuracy, rows, values) for i, o, accuracy in noisy]
+    new = dict(enumerate(() if fresh is None else (o.accuracy for o in fresh.outputs)))
+    columns = [_measured(i, o, accuracy, rows, values, new.get(i)) for i, o, accuracy in noisy]
     level = f"{float(stated.confidence * 100):.4g} % half-width"
     if stated.together:
         level += " of all rows that could be shown, together" if not stated.unproved else ""
@@ -168,14 +182,14 @@ def accuracy_notice(
         f"{level}: {'; '.join(named)}",
         detail=" ".join(
             [
-                *_dominated(columns, is_unproved=stated.unproved),
+                *_dominated(columns, stated),
                 *_better(columns, fresh),
                 *hidden,
                 *_bounds(plan),
             ]
         )
         or None,
-        hint=_hint(columns, plan),
+        hint=_hint(columns, plan, fresh),
     )
 
 
@@ -206,7 +220,12 @@ def _outer(plan: Plan) -> Notice | None:
 
 
 def _measured(
-    index: int, output: Output, accuracy: Accuracy, rows: Sequence[Row], values: Sequence[Row]
+    index: int,
+    output: Output,
+    accuracy: Accuracy,
+    rows: Sequence[Row],
+    values: Sequence[Row],
+    new: Accuracy | None,
 ) -> _Measured:
     name = output.column.name
     if accuracy.words:
@@ -222,17 +241,17 @@ def _measured(
     if not pairs:
         return _Measured(name, (), (), "no interval is proved: a divisor may be zero", cannot, why)
     shares = tuple(half / value if value else inf if half else 0.0 for half, value in pairs)
-    return _Measured(name, tuple(half for half, _ in pairs), shares, impossible=cannot, why=why)
+    halves = tuple(half for half, _ in pairs)
+    return _Measured(name, halves, shares, impossible=cannot, why=why, new=None if new is None else new.half)
 
 
 def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
     """What a new draw costs, where it is more accurate in all rows of a column."""
-    accuracies = {} if fresh is None else {o.column.name: o.accuracy for o in fresh.outputs if o.accuracy}
     better = [
-        f"{column.name} ±{figure(new.half)}"
+        f"{column.name} ±{figure(column.new)}"
         for column in columns[:MOST_COLUMNS]
-        if (new := accuracies.get(column.name)) and new.half is not None
-        if column.halves and figure(new.half) != figure(min(column.halves)) and new.half < min(column.halves)
+        if column.new is not None and column.halves
+        if figure(column.new) != figure(min(column.halves)) and column.new < min(column.halves)
     ]
     if fresh is None or not better:
         return []
@@ -240,36 +259,49 @@ def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
     return [f"A new draw costs {price} epsilon: {'; '.join(better)} (SET dp.reuse = 'never';)."]
 
 
-def _dominated(columns: Sequence[_Measured], *, is_unproved: bool) -> list[str]:
+def _dominated(columns: Sequence[_Measured], stated: Stated) -> list[str]:
     """Where noise is larger than what it is added to."""
     lines = [
         f"{column.name} is smaller than its error."
         if len(column.shares) == 1
-        else f"{column.lost} of {len(column.shares)} values of {column.name} are smaller than their error."
+        else f"{column.lost} of {len(column.shares)} values of {column.name} "
+        f"{'is smaller than its' if column.lost == 1 else 'are smaller than their'} error."
         for column in columns
         if column.lost
     ]
     lines += [
-        f"{column.impossible} of {column.name} {column.why}." for column in columns if column.impossible
+        f"Values of {column.name} {column.why}: {column.impossible} ({SHOWN[column.why, stated.impossible]})."
+        for column in columns
+        if column.impossible
     ]
-    if is_unproved:
+    if stated.unproved:
         lines.append("Released values decide which rows are shown: these may be farther off than the others.")
     return lines
 
 
-def _hint(columns: Sequence[_Measured], plan: Plan) -> str | None:
+def _hint(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None) -> str | None:
     """The epsilon at which the middle value of each column is known to a tenth: errors fall as 1 / epsilon, about."""
-    shares = [middle for c in columns if c.shares and isfinite(middle := median(c.shares))]
-    farthest = max(shares, default=0.0)
-    if plan.accuracy is None or farthest <= AIM or plan.free:
+    shares = {c.name: middle for c in columns if c.shares and isfinite(middle := median(c.shares))}
+    if plan.accuracy is None or max(shares.values(), default=0.0) <= AIM or plan.free:
         return None
-    wanted = plan.loss.epsilon * Fraction(farthest / AIM)
+    wanted = max(_enough(c, plan, fresh) for c in columns if c.name in shares)
     is_one = all(len(c.shares) < 2 for c in columns)
     value = "the value" if is_one else "the middle value"
     if wanted > plan.accuracy.most:
         advice = "Ask about more rows" if is_one else "Group more coarsely"
         return f"{advice}: no epsilon that is allowed brings half-widths to 10 % of {value}."
     return f"SET dp.epsilon = {figure(float(wanted))}; brings half-widths to about 10 % of {value}."
+
+
+def _enough(column: _Measured, plan: Plan, fresh: Plan | None) -> Fraction:
+    """The epsilon of a new draw at which a column's middle value is known to a tenth."""
+    new = column.new
+    if fresh is None or new is None:
+        return plan.loss.epsilon * Fraction(median(column.shares) / AIM)
+    pairs = zip(column.shares, column.halves, strict=True)
+    share = median([new * share / half if half else 0.0 for share, half in pairs])
+    # What is stored answers again up to its own epsilon.
+    return max(fresh.loss.epsilon * Fraction(share / AIM), plan.loss.epsilon * MORE)
 
 
 def figure(value: float) -> str:

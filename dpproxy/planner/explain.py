@@ -201,6 +201,9 @@ def _said(plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Dr
             lines.append(f"Answered{title}: {_stored(stored[index])}, whose error is told below")
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
+    most = None if plan.accuracy is None else plan.accuracy.hidden
+    if most is not None:
+        lines.append(f"Hidden: groups of a released count of rows up to {most} (dp.empty_groups)")
     lines += _columns(plan.outputs, confidence)
     return [*lines, *(f"Told: {notice.message}. {notice.detail or ''}".rstrip() for notice in plan.notices)]
 
@@ -283,7 +286,7 @@ def _delta(delta: Fraction) -> str:
 def _keys(part: Part) -> str:
     selection = part.selection
     if selection is None:
-        return "discovered, none shown" if part.discovered else f"{part.groups} declared, all answered"
+        return "discovered, none shown" if part.discovered else f"{part.groups} declared, all released"
     most = f"{selection.groups} groups" if selection.groups > 1 else "one group"
     return (
         f"discovered, shown from about {selection.threshold} units on: selection for at most {most} of a unit, "

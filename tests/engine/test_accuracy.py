@@ -202,8 +202,20 @@ def test_noise_that_dominates_is_said_with_the_epsilon_that_helps(engine: Engine
         planned(engine, "SELECT k, sum(x) AS total FROM t GROUP BY k", epsilon="0.1"), None, 500.0
     )
     said = notice(plan, [("a", 1000), ("b", 400)])
-    assert said.detail == f"1 of 2 values of total are smaller than their error. {BOUNDS}"
+    assert said.detail == f"1 of 2 values of total is smaller than its error. {BOUNDS}"
     assert said.hint == "SET dp.epsilon = 0.875; brings half-widths to about 10 % of the middle value."
+
+
+def test_beside_stored_answers_the_epsilon_is_that_of_a_new_draw(engine: Engine):
+    """A stored release answers again up to its own epsilon: more is named."""
+    sql = "SELECT k, sum(x) AS total FROM t GROUP BY k"
+    fresh = with_halves(planned(engine, sql, epsilon="0.1"), None, 250.0)
+    rows = [("a", 1000), ("b", 400)]
+    for stored, named in (("0.1", "0.438"), ("1", "1.01")):
+        plan = with_halves(planned(engine, sql, epsilon=stored), None, 500.0)
+        said = accuracy_notice(plan, rows, rows, fresh)
+        assert said is not None
+        assert said.hint == f"SET dp.epsilon = {named}; brings half-widths to about 10 % of the middle value."
 
 
 def test_no_epsilon_is_named_that_the_budget_does_not_allow(engine: Engine):
@@ -318,11 +330,24 @@ def test_values_that_cannot_be_are_shown_as_set(engine: Engine, setting: str, ex
     assert presented(plan, rows, [row[:3] for row in rows]) == expected
 
 
-def test_they_are_counted_in_the_notice(engine: Engine):
-    said = notice(planned(engine, SUM, epsilon="1"), rows_of(planned(engine, SUM, epsilon="1")))
+@pytest.mark.parametrize(
+    ("setting", "sums", "means"),
+    [
+        (
+            "show",
+            "SET dp.impossible shows 0 or NULL for such",
+            "SET dp.impossible = 'null' shows NULL for such",
+        ),
+        ("clamp", "shown as 0", "SET dp.impossible = 'null' shows NULL for such"),
+        ("null", "shown as NULL", "shown as NULL"),
+    ],
+)
+def test_they_are_counted_in_the_notice(engine: Engine, setting: str, sums: str, means: str):
+    plan = planned(engine, SUM, epsilon="1", impossible=setting)
+    said = notice(plan, rows_of(plan))
     assert said.detail is not None
-    assert "1 of total have a sign that no value has: " in said.detail
-    assert "1 of mean are averages of a released count of nobody: " in said.detail
+    assert f"Values of total with a sign that no value has: 1 ({sums})." in said.detail
+    assert f"Values of mean that are averages of a released count of nobody: 1 ({means})." in said.detail
 
 
 def test_sums_of_both_signs_can_be_anything(engine: Engine):

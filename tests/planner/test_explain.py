@@ -121,7 +121,7 @@ def test_the_text_says_price_unit_noise_and_error(world: World):
         "Pays: budget lab, ceiling of people",
         "Mechanism: joint staircase, 3 measures in one draw, at epsilon 0.016666666 for each of 6",
         "  contributions of a unit (least predicted error: laplace 2.7 times the variance)",
-        "Keys: 3 declared, all answered",
+        "Keys: 3 declared, all released",
     ]
     assert lines[6] == "  ward: a key, or computed from keys and released values"
     assert lines[7].startswith("  n: count(*), sensitivity 6, noise sd ")
@@ -212,8 +212,8 @@ def test_several_parts_are_told_one_by_one(world: World):
     assert [line for line in lines if line.startswith(("Price", "Mechanism", "Keys"))] == [
         "Price: epsilon 2",
         "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit (least",
-        "Keys r0: 3 declared, all answered",
+        "Keys r0: 3 declared, all released",
         "Mechanism r1: exponential, quantile 1/1 of 0..24, at epsilon 1",
-        "Keys r1: 3 declared, all answered",
+        "Keys r1: 3 declared, all released",
     ]
     assert [p["epsilon"] for p in json.loads(explain_json(plan, CONFIDENCE))["parts"]] == [1 / 6, 1 / 6]

@@ -1,10 +1,12 @@
 """Which groups are shown, where some may have no rows."""
 
 import math
+from fractions import Fraction
 
 import pytest
 
 from dpproxy.algebra.plan import Plan
+from dpproxy.planner.explain import explain_text
 from tests.golden.world import World, build, plan_of
 from tests.planner.release.test_intervals import shown
 
@@ -71,6 +73,8 @@ def test_a_count_is_released_where_there_is_none(world: World):
     ]
     assert [plan.parts[0].measures for plan in plans] == [1, 2]
     assert [len(plan.outputs) for plan in plans] == [2, 2]
+    told = f"Hidden: groups of a released count of rows up to {hidden(plans[1])} (dp.empty_groups)"
+    assert [told in explain_text(plan, Fraction(95, 100)) for plan in plans] == [False, True]
 
 
 def test_intervals_are_of_all_groups_together(world: World):
