@@ -325,29 +325,29 @@ class Answers:
         """The released relation of one part, from the store or newly drawn, with its cost to this caller."""
         execution.check()
         paid = execution.reservations.pop(question.key, None)
+        if paid is not None:  # waits for nobody, since others may wait for its answer
+            return self._bought(execution, question, paid)
+        due = partial(self._deadlines.seen_from, execution.plan, execution.start)
         while True:
-            replayed = None if paid else self._replay(execution, question)
+            replayed = self._replay(execution, question)
             if replayed is not None:
                 return replayed
-            due = partial(self._deadlines.seen_from, execution.plan, execution.start)
             with self._flights.claim(question.key, WAIT, execution.cancelled, due) as claim:
                 if not claim.owner:
                     continue
-                replayed = (
-                    None if paid or claim.is_first else self._replay(execution, question, is_second=True)
-                )
-                found = replayed or paid or self._pay_once(execution, question)
-                if isinstance(found, PartAnswer):
-                    claim.resolve(b"stored")
-                    return found
-                if paid is None:
+                replayed = None if claim.is_first else self._replay(execution, question, is_second=True)
+                found = replayed or self._pay_once(execution, question)
+                if isinstance(found, Reservation):
                     execution.on_charge(found)
-                released = self._release_anew(execution, question, found)
+                    found = self._bought(execution, question, found)
                 claim.resolve(b"stored")
-                bought = PartAnswer(released, Cost.of(question.part.loss.nano, question.part.delta))
-                return self._on_record(
-                    execution, question, self.replays.with_earlier(execution, question, bought)
-                )
+                return found
+
+    def _bought(self, execution: Execution, question: Question, paid: Reservation) -> PartAnswer:
+        """A new draw, with what the caller has of earlier ones."""
+        released = self._release_anew(execution, question, paid)
+        bought = PartAnswer(released, Cost.of(question.part.loss.nano, question.part.delta))
+        return self._on_record(execution, question, self.replays.with_earlier(execution, question, bought))
 
     def _replay(
         self, execution: Execution, question: Question, *, is_second: bool = False

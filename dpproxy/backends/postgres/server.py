@@ -120,7 +120,7 @@ class PostgresServer:
         try:
             with (
                 self._used() as connection,
-                self._running.of(order.session, _underway(connection, order)) as statement,
+                self._interruptible(connection, order) as statement,
             ):
                 self.check_declared(connection, tables, charged=False)
                 connection.execute(f"EXPLAIN {sql}".encode(), [None] * parameters)
@@ -141,7 +141,7 @@ class PostgresServer:
             _check_values(order.values)
             with (
                 self._used() as connection,
-                self._running.of(order.session, _underway(connection, order)) as statement,
+                self._interruptible(connection, order) as statement,
             ):
                 if order.cancelled():
                     raise errors.QueryCanceled
@@ -212,7 +212,7 @@ class PostgresServer:
         try:
             with (
                 self._connect(WRITES, order.limit) as connection,
-                self._running.of(order.session, _underway(connection, order)) as statement,
+                self._interruptible(connection, order) as statement,
             ):
                 if order.cancelled():
                     raise errors.QueryCanceled
@@ -254,6 +254,19 @@ class PostgresServer:
             connection.close()
             raise
         return connection
+
+    @contextmanager
+    def _interruptible(self, connection: psycopg.Connection[Any], order: Order) -> Iterator[Underway]:
+        """A statement under way; one that was stopped closes its connection: its cancel may meet the next statement."""
+        statement = Underway(
+            order.limit, partial(connection.cancel_safe, timeout=GRACE), partial(_hang_up, connection)
+        )
+        try:
+            with self._running.of(order.session, statement):
+                yield statement
+        finally:
+            if statement.is_stopped:
+                connection.close()
 
     @contextmanager
     def _used(self) -> Iterator[psycopg.Connection[Any]]:
@@ -315,12 +328,6 @@ def _is_usable(connection: psycopg.Connection[Any]) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return not poll.poll(0)
-
-
-def _underway(connection: psycopg.Connection[Any], order: Order) -> Underway:
-    return Underway(
-        order.limit, partial(connection.cancel_safe, timeout=GRACE), partial(_hang_up, connection)
-    )
 
 
 def _hang_up(connection: psycopg.Connection[Any]) -> None:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -12,6 +12,7 @@ import duckdb
 import psycopg
 import pyarrow as pa
 import pytest
+from psycopg.pq import TransactionStatus
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Answer, Caller, Plan
@@ -147,6 +148,32 @@ def test_a_cancel_from_another_thread_stops_a_statement(postgres: Server, opened
         number(source, SLOW, "slow")
     assert time.monotonic() - began < 20
     assert number(source) == 100
+
+
+def test_a_late_cancel_meets_no_statement_of_others(postgres: Server, monkeypatch: pytest.MonkeyPatch):
+    """A statement ends by itself while its cancel is on its way to the server."""
+    server = PostgresServer(made(postgres, TABLES), "main", 30.0)
+    cancel = psycopg.Connection.cancel_safe
+    is_late, is_sent = threading.Event(), threading.Event()
+
+    def late(connection: psycopg.Connection[object], **how: float) -> None:
+        is_late.wait(20)
+        with suppress(psycopg.Error):
+            cancel(connection, **how)
+        is_sent.set()
+
+    def order(session: str, sql: str) -> Order:
+        return Order(sql, (), pa.schema([("i", pa.int32())]), session, 20.0, charged=False)
+
+    monkeypatch.setattr(psycopg.Connection, "cancel_safe", late)
+    rows = server.batches(order("ann", "SELECT i FROM generate_series(1, 100000) AS i"))
+    next(rows)
+    server.interrupt("ann")
+    assert list(rows)
+    threading.Timer(0.3, is_late.set).start()
+    assert len(list(server.batches(order("bob", "SELECT 1 AS i FROM pg_sleep(1.5)")))) == 1
+    assert is_sent.wait(20)
+    server.close()
 
 
 def test_one_that_changed_its_mind_before_is_not_begun(postgres: Server, opened: Callable[..., Pushed]):
@@ -627,6 +654,9 @@ def _ends_in_time(client: psycopg.Connection[tuple[object, ...]], sql: str) -> N
         _all_of(client, sql)
     assert time.monotonic() - begun >= 0.3
     assert caught.value.diag.message_primary == "canceling statement due to statement timeout"
+    while client.info.transaction_status != TransactionStatus.IDLE:
+        with suppress(psycopg.errors.QueryCanceled):  # it waits for the work of the statement before
+            client.rollback()
 
 
 def _all_of(client: psycopg.Connection[tuple[object, ...]], sql: str) -> None:
