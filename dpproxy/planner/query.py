@@ -243,7 +243,8 @@ def _of_rows(
     """A SELECT over protected rows: released where it groups them, else rows still."""
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
     rows = limited(rows, select, planning)
-    select = with_few_sums(with_filters(without_distinct(select, rows), rows))
+    select = without_distinct(select, rows)
+    select = with_few_sums(with_filters(select, rows, of_people=not top and _is_by_people(select, rows)))
     halves = over_sets(select, rows) or (None if top else in_two(select, rows))
     if halves is not None:
         inner, outer = halves
@@ -252,12 +253,17 @@ def _of_rows(
     return _selected(rows, select, alias, planning, env, top=top)
 
 
+def _is_by_people(select: exp.Select, rows: JoinedRows) -> bool:
+    """Whether it groups rows by whose they are."""
+    return bool(key_columns([n for s in grouping_sets(select, rows) for n in s], rows))
+
+
 def _selected(
     rows: JoinedRows, select: exp.Select, alias: str, planning: Planning, env: Env, *, top: bool
 ) -> Relation:
     """A SELECT that is one step."""
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
-    if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
+    if is_grouped and not top and _is_by_people(select, rows):
         refuse_padded(select, rows)
         return people(rows, select, alias, planning)
     if is_grouped or (top and not has_no_rows(select) and not never_holds(select)):

@@ -12,13 +12,22 @@ from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 _CALLS = (exp.Count, exp.Sum, exp.Avg)
 
 
-def with_filters(select: exp.Select, rows: JoinedRows | None = None) -> exp.Select:
-    """The SELECT, which is the planner's own copy, with FILTER for CASE; for keys where ``rows`` have them."""
+def with_filters(
+    select: exp.Select, rows: JoinedRows | None = None, *, of_people: bool = False
+) -> exp.Select:
+    """The SELECT, which is the planner's own copy, with FILTER for CASE; for keys where ``rows`` have them.
+
+    A released sum of no values is 0. Where it is ``of_people`` it is NULL, and a sum of zeros is another one.
+    """
     for node in [n for n in own_nodes(select) if type(n) in _CALLS and not isinstance(n.parent, exp.Window)]:
         is_distinct = isinstance(node.this, exp.Distinct)
         operands = node.this.expressions if is_distinct else [node.this]
         case = operands[0].unnest() if len(operands) == 1 and operands[0] is not None else None
-        value = _value(case, node) if isinstance(case, exp.Case) else None
+        value = (
+            _value(case, is_sum=type(node) is exp.Sum and not of_people)
+            if isinstance(case, exp.Case)
+            else None
+        )
         if not isinstance(case, exp.Case) or value is None:
             continue
         is_key = type(value) is exp.Column and rows is not None and key_column(value, rows) is not None
@@ -27,9 +36,9 @@ def with_filters(select: exp.Select, rows: JoinedRows | None = None) -> exp.Sele
     return select
 
 
-def _value(case: exp.Case, node: exp.Expr) -> exp.Expr | None:
+def _value(case: exp.Case, *, is_sum: bool) -> exp.Expr | None:
     """The one column or number that the branches give where they give anything that counts; None for other values."""
-    found = [r for r in _results(case) if not _is_nothing(r, node)]
+    found = [r for r in _results(case) if not _is_nothing(r, is_sum=is_sum)]
     if not found or any(r != found[0] for r in found):
         return None
     is_number = isinstance(found[0], exp.Literal) and not found[0].is_string
@@ -43,10 +52,10 @@ def _results(case: exp.Case) -> list[exp.Expr]:
     )
 
 
-def _is_nothing(result: exp.Expr, node: exp.Expr) -> bool:
+def _is_nothing(result: exp.Expr, *, is_sum: bool) -> bool:
     """Whether a value adds nothing: NULL, and in a sum 0, in whole digits: 0.0 makes a numeric of whole numbers."""
     is_zero = isinstance(result, exp.Literal) and not result.is_string and result.this == "0"
-    return isinstance(result, exp.Null) or (type(node) is exp.Sum and is_zero)
+    return isinstance(result, exp.Null) or (is_sum and is_zero)
 
 
 def _condition(case: exp.Case, value: exp.Expr) -> exp.Expr:

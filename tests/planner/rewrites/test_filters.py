@@ -106,3 +106,9 @@ def test_a_zero_with_a_point_makes_a_numeric(clinic: World):
     call = "sum(CASE WHEN ward = 'A' THEN 1 ELSE {} END)"
     sql = f"SELECT {call.format('0.0')} / 2 AS a, {call.format('0')} / 2 AS b FROM visits"
     assert shape(clinic, sql) == [("a", "numeric"), ("b", "int8")]
+
+
+@pytest.mark.parametrize(("zero", "people"), [("ELSE 0", 1), ("", 0)])
+def test_of_people_a_sum_of_zeros_is_no_sum_of_nothing(clinic: World, zero: str, people: int):
+    each = f"SELECT person, sum(CASE WHEN ward = 'B' THEN hours {zero} END) AS s FROM visits GROUP BY person"
+    assert answered(clinic, f"SELECT count(*) FROM ({each}) AS e WHERE s <= 0") == [(people,)]
