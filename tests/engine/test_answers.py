@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -250,6 +250,28 @@ def test_what_two_callers_ask_at_once_is_drawn_once(engine: Engine):
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(one, (ANN, BOB))
     assert first.rows == second.rows
+    assert [entry.kind for entry in engine._ledger.entries()].count("charge") == 2
+
+
+def test_who_has_paid_for_several_waits_for_nobody(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    """Somebody asks for the second part alone while the first one is drawn, and waits for the answer."""
+    run: Callable[..., object] = engine._answers._backend.run
+    is_asked = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        others: list[Future[Answer]] = []
+
+        def slow(*given: object, **more: object) -> object:
+            if not is_asked.is_set():
+                is_asked.set()
+                others.append(pool.submit(ask, engine, "SELECT count(*) FROM t", BOB, epsilon="2"))
+                time.sleep(0.5)
+            return run(*given, **more)
+
+        monkeypatch.setattr(engine._answers._backend, "run", slow)
+        began = time.monotonic()
+        ask(engine, ROLLUP)
+        assert others[0].result().rows
+    assert time.monotonic() - began < PATIENCE / 2
     assert [entry.kind for entry in engine._ledger.entries()].count("charge") == 2
 
 
