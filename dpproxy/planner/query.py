@@ -244,7 +244,8 @@ def _of_rows(
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
     rows = limited(rows, select, planning)
     select = without_distinct(select, rows)
-    select = with_few_sums(with_filters(select, rows, of_people=not top and _is_by_people(select, rows)))
+    of_people = not top and bool(select.args.get("group")) and _is_by_people(select, rows)
+    select = with_few_sums(with_filters(select, rows, of_people=of_people))
     halves = over_sets(select, rows) or (None if top else in_two(select, rows))
     if halves is not None:
         inner, outer = halves
