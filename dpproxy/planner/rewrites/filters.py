@@ -19,7 +19,7 @@ def with_filters(
 
     A released sum of no values is 0. Where it is ``of_people`` it is NULL, and a sum of zeros is another one.
     """
-    for node in [n for n in own_nodes(select) if type(n) in _CALLS and not isinstance(n.parent, exp.Window)]:
+    for node in [n for n in own_nodes(select) if type(n) in _CALLS and not _is_windowed(n)]:
         is_distinct = isinstance(node.this, exp.Distinct)
         operands = node.this.expressions if is_distinct else [node.this]
         case = operands[0].unnest() if len(operands) == 1 and operands[0] is not None else None
@@ -34,6 +34,11 @@ def with_filters(
         if type(node) is exp.Count if is_key else not is_distinct:
             _filter(node, value, _condition(case, value))
     return select
+
+
+def _is_windowed(call: exp.Expr) -> bool:
+    above = call.parent.parent if isinstance(call.parent, exp.Filter) else call.parent
+    return isinstance(above, exp.Window)
 
 
 def _value(case: exp.Case, *, is_sum: bool) -> exp.Expr | None:

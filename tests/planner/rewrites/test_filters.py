@@ -112,3 +112,10 @@ def test_a_zero_with_a_point_makes_a_numeric(clinic: World):
 def test_of_people_a_sum_of_zeros_is_no_sum_of_nothing(clinic: World, zero: str, people: int):
     each = f"SELECT person, sum(CASE WHEN ward = 'B' THEN hours {zero} END) AS s FROM visits GROUP BY person"
     assert answered(clinic, f"SELECT count(*) FROM ({each}) AS e WHERE s <= 0") == [(people,)]
+
+
+@pytest.mark.parametrize("condition", ["", "FILTER (WHERE hours > 3)"])
+def test_so_it_is_over_a_window(clinic: World, condition: str):
+    call = f"sum(CASE WHEN ward = 'B' THEN hours ELSE 0 END) {condition} OVER (PARTITION BY person)"
+    sql = f"SELECT count(*) FROM (SELECT person, {call} AS s FROM visits) AS w WHERE s <= 0"
+    assert answered(clinic, sql) == [(1,)]
