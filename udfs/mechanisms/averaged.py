@@ -5,7 +5,7 @@ rounded to a whole number, ties towards the first draw, and is never farther fro
 with the probability that is asked for. Proof: ``averaged.md``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, partial, reduce
 from math import ceil, exp, floor, log, log2, nextafter, sqrt
@@ -34,8 +34,6 @@ MOST_DRAWS: Final = 8
 """Draws of one mean: what the laws of so many leave out is less than what may be missed."""
 USUAL: Final = Fraction(19, 20)
 """No mean is taken that would widen intervals of this confidence."""
-_SECANTS: Final = 4
-"""Steps towards a tail: each leaves much less to go than the one before."""
 Floats = NDArray[np.float64]
 
 
@@ -279,43 +277,20 @@ def _sum(one: _Law, other: _Law, allowed: float) -> _Law:
 
     apart, together, twice = wide - narrow, wide + narrow, 4 * wide * narrow
 
-    def tail(x: float) -> float:
-        beyond = np.where(x < apart, 1 - x / wide, np.maximum(together - x, 0.0) ** 2 / twice)
-        return min(1.0, float(np.sum(shares * beyond)) * (1 + ROUNDING) + missing)
+    def tail(x: float) -> tuple[float, float]:
+        """What is beyond it, and how fast the logarithm of that falls there."""
+        left, is_near = np.maximum(together - x, 0.0), x < apart
+        beyond = float(shares @ np.where(is_near, 1 - x / wide, left * left / twice))
+        density = float(shares @ np.where(is_near, 1 / wide, 2 * left / twice))
+        found = min(1.0, beyond * (1 + ROUNDING) + missing)
+        return found, density / found if found else 0.0
 
-    knots, tails, fall = [0.0], [1.0], _step(allowed)
-    top = float(one.knots[-1] + other.knots[-1])
-    step = float(one.knots[1] + other.knots[1]) / 2
+    knots, tails, fall = [0.0], [1.0], -log(_step(allowed))
+    top, rate, more = float(one.knots[-1] + other.knots[-1]), tail(0.0)[1], 0.0
     while tails[-1] > max(allowed / BEYOND, 2 * missing):
-        knots.append(_least(tail, tails[-1] * fall, knots[-1], top, step))
-        tails.append(tail(knots[-1]))
-        step = knots[-1] - knots[-2]
+        step = 2 * fall / (rate + sqrt(rate * rate + 2 * more * fall))
+        knots.append(min(knots[-1] + step, top))
+        found, after = tail(knots[-1])
+        tails.append(found)
+        rate, more = after, max(after - rate, 0.0) / step
     return _hull(np.array(knots), np.array(tails))
-
-
-def _least(tail: Callable[[float], float], aim: float, low: float, top: float, step: float) -> float:
-    """The end of the interval, ``top - low`` halved 24 times, in which a tail falls to ``aim``.
-
-    Its logarithm is about a straight line: a few steps along secants find the place, and the tail at both ends of the
-    interval shows that it is right.
-    """
-    before, here, goal = low, min(low + step, top), log(aim)
-    height = log(tail(before))
-    for _ in range(_SECANTS):
-        lower = log(tail(here))
-        if lower == height:
-            break
-        there = here + (goal - lower) * (here - before) / (lower - height)
-        before, here, height = here, min(max(there, low), top), lower
-    start, end = _halved(lambda x: here <= x, low, top)
-    if tail(start) > aim >= tail(end):
-        return end
-    return _halved(lambda x: tail(x) <= aim, low, top)[1]
-
-
-def _halved(is_far: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """An interval halved 24 times, towards the first number that is far enough."""
-    for _ in range(24):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_far(middle) else (middle, high)
-    return low, high
