@@ -184,7 +184,7 @@ _KEPT = (
         checks.available(
             "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"
         ),
-        "Kept for clients; dp.notices switches notices off.",
+        "The least severity that is sent beside answers; dp.notices switches those of privacy off alone.",
     ),
     Setting("default_transaction_deferrable", "off", checks.switch, "Kept for clients."),
     Setting("default_transaction_isolation", "read committed", checks.ISOLATION, "Kept for clients."),

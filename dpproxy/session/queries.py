@@ -169,7 +169,17 @@ class Queries:
 
     def _news(self) -> list[m.NoticeResponse]:
         """The notices of the running statement since the last call."""
-        return _responses(self._engine.news(self._caller.session))
+        return self._responses(self._engine.news(self._caller.session))
+
+    def _responses(self, notices: Sequence[Notice]) -> list[m.NoticeResponse]:
+        """The notices that the session's client_min_messages lets pass: ``error`` stops all, ``warning`` NOTICE."""
+        least = self.state.transaction.settings["client_min_messages"]
+        stopped = {"error": ("NOTICE", "WARNING"), "warning": ("NOTICE",)}.get(least, ())
+        return [
+            m.NoticeResponse(n.sqlstate, n.message, n.detail, n.hint, n.severity)
+            for n in notices
+            if n.severity not in stopped
+        ]
 
     def _spread(
         self,
@@ -198,7 +208,7 @@ class Queries:
             if answer.columns is not None:
                 yield row_description(answer.columns, ())
             tag = yield from send_answer(answer, ())
-            yield from _notices(answer.notices)
+            yield from self._responses(answer.notices)
             yield m.CommandComplete(tag)
 
     def _known_alone(self, sql: str) -> list[PreparedStatement] | None:
@@ -307,7 +317,7 @@ class Queries:
             answer = yield from self._perform(portal.statement, portal.values)
             check_described(portal.statement.columns, answer.columns)
             portal.answer = answer
-            yield from _notices(portal.answer.notices)
+            yield from self._responses(portal.answer.notices)
         elif portal.answer.columns is None:
             raise PortalState(f'portal "{message.portal}" cannot be run again')
         elif portal.answer.still is not None:
@@ -386,11 +396,3 @@ def _passes(statement: PreparedStatement, trial: SessionState) -> bool:
     except Refusal:
         return False
     return True
-
-
-def _notices(notices: Sequence[Notice]) -> Steps[None]:
-    yield from _responses(notices)
-
-
-def _responses(notices: Sequence[Notice]) -> list[m.NoticeResponse]:
-    return [m.NoticeResponse(n.sqlstate, n.message, n.detail, n.hint, n.severity) for n in notices]

@@ -130,6 +130,22 @@ def test_warnings_are_notices():
     )
 
 
+@pytest.mark.parametrize(
+    ("least", "sent"),
+    [
+        ("log", ["NOTICE", "WARNING"]),
+        ("notice", ["NOTICE", "WARNING"]),
+        ("warning", ["WARNING"]),
+        ("error", []),
+    ],
+)
+def test_client_min_messages_stops_what_is_less_severe(least: str, sent: list[str]):
+    session = logged_in()
+    drive(session, m.Query(f"SET client_min_messages = {least}"))
+    said = [*drive(session, m.Query("SELECT region")), *drive(session, m.Query("ROLLBACK"))]
+    assert [one.severity for one in said if isinstance(one, m.NoticeResponse)] == sent
+
+
 def test_the_engine_shows_what_it_knows():
     said = drive(logged_in(), m.Query("SHOW dp.budget_remaining"))
     assert said[1] == m.DataRows(b"D\0\0\0\x0d\0\x01\0\0\0\x030.5")
