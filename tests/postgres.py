@@ -42,6 +42,11 @@ class Server:
         """For ``psycopg.connect``, or the configuration."""
         return f"postgresql://postgres@/{database}?host={quote(str(self.folder), safe='')}"
 
+    @property
+    def process(self) -> int:
+        """Of the server; it starts one for each connection."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
     def database(self, template: str = "template0", name: str = "ledger") -> str:
         """A new database, the copy of another; its name, numbered."""
         name = f"{name}{next(_names)}"

@@ -105,23 +105,23 @@ def write_entries(connection: StoreConnection, entries: Sequence[tuple[LedgerEnt
             (e.origin, e.sequence, place, *key_of(p.account), p.limit, p.nano, p.delta, p.rho)
             for place, p in enumerate(e.postings)
         ]
-    _insert(connection, "entry", _ENTRY, lines)
-    _insert(connection, "debit", f"origin, sequence, position, {_DEBIT}", debits)
+    insert(connection, "entry", _ENTRY, lines)
+    insert(connection, "debit", f"origin, sequence, position, {_DEBIT}", debits)
 
 
 def write_totals(connection: StoreConnection, totals: Mapping[Key, Cost]) -> None:
     """Set the totals of accounts."""
     rows = [(*key, total.nano, str(total.delta), str(total.rho)) for key, total in totals.items()]
     ending = f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta, rho = excluded.rho"
-    _insert(connection, "account", f"{_ACCOUNT}, nano, delta, rho", rows, ending)
+    insert(connection, "account", f"{_ACCOUNT}, nano, delta, rho", rows, ending)
 
 
 def write_releases(connection: StoreConnection, rows: Sequence[tuple[int, bytes, int, bytes, bytes]]) -> None:
     """Store releases as (origin, key, nano, payload, mac); the first release of an origin is never replaced."""
-    _insert(connection, "release", "origin, key, nano, payload, mac", rows, "ON CONFLICT DO NOTHING")
+    insert(connection, "release", "origin, key, nano, payload, mac", rows, "ON CONFLICT DO NOTHING")
 
 
-def _insert(
+def insert(
     connection: StoreConnection, table: str, columns: str, rows: Sequence[Row], ending: str = ""
 ) -> None:
     """Insert rows in chunks whose sizes are powers of 2.

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dpproxy.accounting.book import insert
 from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, Seal
 from dpproxy.values.errors import StartupError
 
@@ -76,13 +77,12 @@ class AuditFile:
         """Append entries, durably."""
         with self._transaction() as connection:
             sequence, mac = self._mark(connection, "last")
+            rows: list[tuple[object, ...]] = []
             for entry in entries:
                 sequence += 1
                 mac = self._seal.entry(mac, sequence, entry)
-                connection.execute(
-                    f"INSERT INTO entry ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
-                    (sequence, *_values(entry), mac),
-                )
+                rows.append((sequence, *_values(entry), mac))
+            insert(connection, "entry", _COLUMNS, rows)
             self._set(connection, "last", sequence, mac)
 
     def drop_before(self, at: int) -> int:

@@ -2,7 +2,8 @@
 
 For each number of rows: the first statement over a table, and charged statements beside the same on the source alone,
 by the clock and by processor time. ``--proxies``: charges and replays per second of one proxy with its own ledger, and
-of one and two that share a ledger in PostgreSQL. ``--write`` stores the table for docs/measured.md.
+of one and two that share a ledger in PostgreSQL, with the processor time of all that answers.
+``--write`` stores the table for docs/measured.md.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -78,7 +80,10 @@ ROW_HEADER = (
     "rows", "asked", "first time", "charged", "the source alone", "ratio", "processor", "the source alone", "ratio",
     "memory of the worker",
 )  # fmt: skip
-PROXY_HEADER = ("", "charged/s", "p99 ms", "replayed/s", "p99 ms")
+PROXY_HEADER = (
+    "", "charged/s", "p99 ms", "processor ms", "replayed/s", "p99 ms", "processor ms",
+)  # fmt: skip
+TURNS = 5
 
 
 def policy() -> str:
@@ -342,27 +347,49 @@ GRANT SELECT ON small TO analyst WITH PRIVACY BUDGET b;
 """
 
 
-def shared(folder: Path, seconds: float, connections: int = CONNECTIONS) -> Iterator[list[str]]:
-    """Cells for ``PROXY_HEADER``: one process and two with a file as ledger, one proxy and two with PostgreSQL."""
-    with running(folder) as server:
-        for what, proxies, processes, in_server in (
-            ("one proxy, its ledger a file", 1, 1, False),
-            ("the same of two processes", 1, 2, False),
-            ("one proxy, a ledger in PostgreSQL", 1, 1, True),
-            ("two proxies, one ledger in PostgreSQL", 2, 1, True),
-        ):
+SHARED = (
+    ("one proxy, its ledger a file", 1, 1, False),
+    ("the same of two processes", 1, 2, False),
+    ("one proxy, a ledger in PostgreSQL", 1, 1, True),
+    ("two proxies, one ledger in PostgreSQL", 2, 1, True),
+)
+"""What serves, how many of them, each of how many processes; whether the ledger is in PostgreSQL."""
+ASKED = ("SELECT count(*) FROM small WHERE x <> {}", "SELECT count(*) FROM small")
+"""Charged, and replayed."""
+
+
+def shared(
+    folder: Path, seconds: float, connections: int = CONNECTIONS, rounds: int = TURNS
+) -> Iterator[list[str]]:
+    """Cells for ``PROXY_HEADER``: all of ``SHARED`` run, and are asked in turns, so that what else runs slows all."""
+    with running(folder) as server, ExitStack() as stack:
+        served: list[tuple[list[str], Callable[[], float]]] = []
+        for _, proxies, processes, in_server in SHARED:
             home = write_home(Path(tempfile.mkdtemp(dir=folder)), SMALL, SMALL_POLICY, processes=processes)
             if in_server:
                 ledger = f'ledger = "{server.url(server.database())}"'
                 text = home.read_text(encoding="utf-8").replace("[state]", f"[state]\n{ledger}")
                 home.write_text(text, encoding="utf-8")
-            with ExitStack() as stack:
-                urls = [stack.enter_context(spawned(home)).dsn() for _ in range(proxies)]
-                cells = [what]
-                for sql in ("SELECT count(*) FROM small WHERE x <> {}", "SELECT count(*) FROM small"):
-                    waited = apart(Load(urls, sql, connections, seconds, warm=min(1.0, seconds)))
-                    cells += [f"{waited.rate:,.0f}", number(waited.milliseconds(0.99))]
-                yield cells
+            started = [stack.enter_context(spawned(home)) for _ in range(proxies)]
+            pids = [each.process.pid for each in started if each.process is not None]
+            pids += [server.process] if in_server else []
+            served.append(([each.dsn() for each in started], lambda pids=pids: sum(map(processor, pids))))
+        numbers = count(1, 1_000_000)
+        found: dict[tuple[int, int], list[tuple[float, float, float]]] = defaultdict(list)
+        for _ in range(rounds):
+            for question, sql in enumerate(ASKED):
+                for place, (urls, spent) in enumerate(served):
+                    load = Load(urls, sql, connections, seconds, min(1.0, seconds), next(numbers))
+                    before = spent()
+                    waited = apart(load)
+                    used = (spent() - before) / (waited.answers + waited.warm)
+                    found[place, question].append((waited.rate, waited.milliseconds(0.99), 1000 * used))
+    for place, (what, *_) in enumerate(SHARED):
+        cells = [what]
+        for question in range(len(ASKED)):
+            rate, wait, used = map(statistics.median, zip(*found[place, question], strict=True))
+            cells += [f"{rate:,.0f}", number(wait), number(used)]
+        yield cells
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -372,7 +399,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--source", choices=SOURCES, default="duckdb")
     parser.add_argument("--proxies", action="store_true", help="as many rows as there are, and more proxies")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of each load")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each load")
     parser.add_argument("--write", action="store_true", help="store the table for docs/measured.md")
     options = parser.parse_args(arguments)
     before = os.getloadavg()[0]

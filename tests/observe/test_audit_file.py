@@ -36,6 +36,16 @@ def test_what_was_written_is_read_and_verifies(file: AuditFile):
     assert file.verify() == 5
 
 
+def test_many_entries_are_few_statements(file: AuditFile):
+    asked: list[str] = []
+    before = file.verify()
+    assert file._connection is not None
+    file._connection.set_trace_callback(asked.append)
+    file.add([entry(n) for n in range(400)])
+    assert len(asked) < 20  # each statement hands the interpreter to another thread, which answers meanwhile
+    assert file.verify() == before + 400
+
+
 def test_two_processes_extend_one_chain(file: AuditFile, tmp_path: Path):
     other = AuditFile(tmp_path, seal(b"secret"))
     other.open()
