@@ -1,6 +1,7 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import inf
 
 import pyarrow as pa
@@ -19,11 +20,12 @@ from dpproxy.engine.means import PartAnswer, averaged, together, with_cube
 from dpproxy.engine.questions import Question, noise_ratio, summed
 from dpproxy.planner.reuse.descriptor import FAMILY, Descriptor, counting, described, origins
 from dpproxy.planner.reuse.ranges import remainders, walk
-from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation
+from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation, has_sums, within
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
 from dpproxy.values.structs import PartlyShown
+from udfs.mechanisms import Additive
 from udfs.privacy import Loss, Released
 
 MOST_NOISE = 10.0
@@ -282,14 +284,16 @@ class Replays:
             return None
         if not all(map(adds_up, asked.measures)):
             return None
-        known = [
-            (origin, of)
-            for origin, nano in self._releases.paid((asked.rows[:FAMILY],), execution.account)
-            if nano >= part.loss.nano and self._may_answer(execution, origin)
-            if (of := self._descriptor(origin, None)) is not None
-            if could_follow(of, replace(asked, conditions=of.conditions))
-        ]
-        costs = [max(of.mechanism.noise_sd()) ** 2 for _, of in known]
+        known = _usable(
+            (
+                (origin, of)
+                for origin, nano in self._releases.paid((asked.rows[:FAMILY],), execution.account)
+                if nano >= part.loss.nano and self._may_answer(execution, origin)
+                if (of := self._descriptor(origin, None)) is not None
+            ),
+            asked,
+        )
+        costs = [_variance(of.mechanism) for _, of in known]
         steps = walk(asked.conditions, [of.conditions for _, of in known], costs) or []
         found = [
             self._follows(known[number][0], replace(asked, conditions=known[number][1].conditions), part)
@@ -317,7 +321,8 @@ class Replays:
                 follows = (
                     self._follows(origin, each, part)
                     for origin, of in known
-                    if all(origin not in one.origins for one in several) and could_follow(of, each)
+                    if within(of.conditions, each.conditions)
+                    if all(origin not in one.origins for one in several)
                 )
                 one = next((one for one in follows if one is not None), None)
                 if one is None:
@@ -354,6 +359,28 @@ class Replays:
             known = (None if payload is None else payloads.descriptor_of(payload),)
             self._described.put(origin, known)
         return known[0]
+
+
+def _usable(found: Iterable[tuple[int, Descriptor]], asked: Descriptor) -> list[tuple[int, Descriptor]]:
+    """The releases of the rows that are asked about whose keys and sums are of use; most have the same ones."""
+    usable: list[tuple[int, Descriptor]] = []
+    judged: list[tuple[Descriptor, bool]] = []
+    for origin, of in found:
+        if of.rows != asked.rows:
+            continue
+        is_useful = next((u for d, u in judged if d.keys == of.keys and d.measures == of.measures), None)
+        if is_useful is None:
+            is_useful = has_sums(of, asked)
+            judged.append((of, is_useful))
+        if is_useful:
+            usable.append((origin, of))
+    return usable
+
+
+@lru_cache(maxsize=1024)
+def _variance(mechanism: Additive) -> float:
+    """Of a release's noisiest figure."""
+    return max(mechanism.noise_sd()) ** 2
 
 
 def _added(found: Sequence[PartAnswer | None], signs: Sequence[int]) -> PartAnswer | None:

@@ -24,6 +24,8 @@ class Additive(Mechanism, Protocol):
     COMPARED: ClassVar[bool]
     """It is drawn where its predicted error is least, else where it is asked for by name alone."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def widths(self) -> tuple[int, ...]:
         """The sensitivities."""

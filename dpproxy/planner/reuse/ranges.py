@@ -46,20 +46,22 @@ class _Lines(Struct, frozen=True):
     conditions: frozenset[Term]
     terms: Mapping[Term, tuple[frozenset[Term], Range]]
 
+    def about(self, term: Term, rest: frozenset[Term]) -> Range | None:
+        """The range of a term under ``rest``; None where the other conditions are not these."""
+        own = self.terms.get(term)
+        if own is not None and own[0] == rest:
+            return own[1]
+        return WHOLE if self.conditions == rest else None
+
 
 def walk(asked: Conditions, released: Sequence[Conditions], costs: Sequence[float]) -> list[Step] | None:
     """The steps of least cost that give the rows under ``asked``; None where there are none."""
     own, lines = _lines(tuple(asked)), [_lines(tuple(conditions)) for conditions in released]
-    among: dict[tuple[Term, frozenset[Term]], dict[int, Range]] = {}
-    whole: dict[frozenset[Term], dict[int, Range]] = {}
-    for number, line in enumerate(lines):
-        whole.setdefault(line.conditions, {})[number] = WHOLE
-        for term, (rest, about) in line.terms.items():
-            among.setdefault((term, rest), {})[number] = about
+    further = (term for line in lines for term, (rest, _) in line.terms.items() if rest == own.conditions)
     found: list[tuple[float, list[Step]]] = []
-    for term in dict.fromkeys((*own.terms, *(term for term, _ in among))):
+    for term in dict.fromkeys((*own.terms, *further)):
         rest, wanted = own.terms.get(term, (own.conditions, WHOLE))
-        usable = among.get((term, rest), {}) | whole.get(rest, {})
+        usable = {n: about for n, line in enumerate(lines) if (about := line.about(term, rest)) is not None}
         kinds = wanted.kinds.union(*(about.kinds for about in usable.values()))
         if len(kinds) == 1 and kinds <= COMPARED and wanted.ends is not None:
             steps = {number: about.ends for number, about in usable.items() if about.ends is not None}
@@ -134,6 +136,8 @@ def _least(
     ends: tuple[Border, Border], steps: Mapping[int, tuple[Border, Border]], costs: Sequence[float]
 ) -> Iterator[tuple[float, list[Step]]]:
     """The walk of least cost from one border to another (Dijkstra, 1959), where there is one."""
+    if not all(any(end in step for step in steps.values()) for end in ends):
+        return
     leaving: dict[Border, list[tuple[Step, Border]]] = {}
     for number, (low, high) in steps.items():
         leaving.setdefault(low, []).append(((number, 1), high))

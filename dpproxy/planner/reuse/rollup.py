@@ -71,16 +71,20 @@ class Derivation(Struct, frozen=True):
 def could_follow(stored: Descriptor, asked: Descriptor) -> bool:
     """Whether the rows, keys and sums leave it possible; false for most."""
     return (
-        stored.rows == asked.rows
-        and _within(stored.conditions, asked.conditions)
-        and all(key in stored.keys or _is_coarser(key, stored.keys) for key in asked.keys)
-        and all(taken(m, stored.measures) is not None for m in asked.measures)
+        stored.rows == asked.rows and within(stored.conditions, asked.conditions) and has_sums(stored, asked)
     )
 
 
-def _within(some: Sequence[Term], others: Sequence[Term]) -> bool:
+def has_sums(stored: Descriptor, asked: Descriptor) -> bool:
+    """Whether keys and sums leave it possible, were the rows the same."""
+    return all(key in stored.keys or _is_coarser(key, stored.keys) for key in asked.keys) and all(
+        taken(m, stored.measures) is not None for m in asked.measures
+    )
+
+
+def within(some: Sequence[Term], others: Sequence[Term]) -> bool:
     """Without sets: two terms are told apart sooner than one is hashed, and one that is missing ends it."""
-    return all(term in others for term in some)
+    return not any(term not in others for term in some)
 
 
 def _is_coarser(key: Term, keys: Sequence[Term]) -> bool:
