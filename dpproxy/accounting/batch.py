@@ -69,31 +69,33 @@ class Batch:
         """Debit every account of the charge, or none. Raises BudgetExceeded, which names the first limit exceeded."""
         return self._append(EntryKind.CHARGE, charge, charge.cost, self.head.sequence + 1, charge.debits)
 
-    def charge_once(self, charge: Charge) -> Reservation | Drawing:
-        """As ``charge``; where any process has just charged for the same release, it is told instead."""
+    def charge_once(self, charge: Charge, lost: int = 0) -> Reservation | Drawing:
+        """As ``charge``; where any process has just charged for the same release, it is told instead.
+
+        But not of the charge ``lost``, whose answer did not come. Who could not pay for the answer is refused now: a
+        wait would tell them that it is asked for.
+        """
         key = charge.release, charge.nano
         origin, at = self.charged.get(key) or self._before.get(key) or (0, 0)
         left = PATIENCE - (self.now - at) / 1e6
-        return Drawing(origin, left) if origin and left > 0 else self.charge(charge)
+        if origin in (0, lost) or left <= 0:
+            return self.charge(charge)
+        self.write()
+        owed = self._owed(origin, charge)
+        for found in standings(self.totals, owed, self.now, concentrated=charge.concentrated):
+            check(found, charge.cost)
+        return Drawing(origin, left)
 
     def adopt(self, origin: int, charge: Charge) -> Reservation | None:
         """Debit the full cost of the release of ``origin`` to those accounts of ``charge`` that have not paid for it.
 
         None, and no entry, where the user's own account has paid before or no account remains to be debited.
         """
-        source, payers = self._paid_for(origin)
+        source, _ = self._paid_for(origin)
         if source.release != charge.release:
             raise ValueError("no such release to adopt")
-        user = _user(charge)
-        # The ceiling, or its blocks, paid at the release: it bounds what is released, however many users see it.
-        ceilings = {payer.name for payer in payers if payer.kind is AccountKind.CEILING}
-        debits = [
-            debit
-            for debit in charge.debits
-            if debit.account not in payers
-            and not (debit.account.kind is AccountKind.CEILING and debit.account.name in ceilings)
-        ]
-        if user.account in payers or not debits:
+        debits = self._owed(origin, charge)
+        if not debits:
             return None
         cost = Cost.of(source.nano, Fraction(source.delta))
         return self._append(EntryKind.ADOPT, charge, cost, origin, debits)
@@ -112,6 +114,19 @@ class Batch:
                 standing = standings(self.totals, [user], self.now)
                 read = replace(charge, release=source.release, data_version=source.data_version)
                 self._enter(EntryKind.READ, read, Cost(), origin, standing)
+
+    def _owed(self, origin: int, charge: Charge) -> list[Debit]:
+        """What is to be debited for the release of ``origin`` yet: none where the user's account has paid for it."""
+        payers = book.read_payers(self.connection, origin)
+        # The ceiling, or its blocks, paid at the release: it bounds what is released, however many users see it.
+        ceilings = {payer.name for payer in payers if payer.kind is AccountKind.CEILING}
+        debits = [
+            debit
+            for debit in charge.debits
+            if debit.account not in payers
+            and not (debit.account.kind is AccountKind.CEILING and debit.account.name in ceilings)
+        ]
+        return [] if _user(charge).account in payers else debits
 
     def _paid_for(self, origin: int) -> tuple[LedgerEntry, frozenset[Account]]:
         """The charge ``origin``, and every account that was debited for its release."""
@@ -146,6 +161,10 @@ class Batch:
         )
         self._add(entry, Cost())
         return entry
+
+    def has(self, origin: int) -> bool:
+        """Whether the charge ``origin`` is in the ledger, and not in an archive."""
+        return book.read_mac(self.connection, origin) is not None
 
     def keep(self, origin: int, key: bytes, nano: int, payload: bytes) -> None:
         """Store the answer released under the charge ``origin``; where one is stored already, that one stays."""

@@ -81,7 +81,14 @@ class LedgerDatabase:
         self._alone = 0
         """Commits since another process wrote."""
         self._logged = 0
+        self._doubtful: list[tuple[Head, list[int]]] = []
+        """Ends of batches that were refused and may be in the ledger all the same, and their charges."""
         self._check_writable()
+
+    @property
+    def owes(self) -> bool:
+        """Whether the next commit may have to tell that nothing is released under a charge that was refused."""
+        return bool(self._doubtful)
 
     @property
     def largest(self) -> int:
@@ -123,13 +130,7 @@ class LedgerDatabase:
                 batch, result = lost.batch, cast("T", lost.result)
                 connection.rollback()
             else:
-                batch = Batch(
-                    connection, self._seals, before, self._clock() // 1000, self.known, self._charged
-                )
-                result = fill(batch)
-                batch.write()
-                if batch.head != before:
-                    book.write_head(connection, self._seals, batch.head)
+                batch, result = self._filled(fill, connection, before)
                 attempt = Lost(batch if batch.head != before else None, result)
                 connection.commit()
         except faults(Mismatch) as error:
@@ -154,7 +155,24 @@ class LedgerDatabase:
         self._logged += COMMIT_BYTES + batch.kept
         if is_further:
             self._follow(batch.head, again=False)
+        self._doubtful.clear()
         return result
+
+    def _filled(
+        self, fill: Callable[[Batch], T], connection: book.StoreConnection, before: Head
+    ) -> tuple[Batch, T]:
+        """A batch that is written and not committed, and what ``fill`` returned."""
+        now = self._clock() // 1000
+        batch = Batch(connection, self._seals, before, now, self.known, self._charged)
+        for end, charges in self._doubtful:
+            for origin in charges if self._has(connection, end) else ():
+                batch.keep(origin, b"", 0, b"")
+        result = fill(batch)
+        batch.write()
+        if batch.head != before:
+            book.write_head(connection, self._seals, batch.head)
+            self._doubtful.append((batch.head, [origin for origin, _ in batch.charged.values()]))
+        return batch, result
 
     def checkpoint(self) -> None:
         """Checkpoint the log if it has grown; call it when nobody waits for an answer."""

@@ -161,9 +161,12 @@ class Ledger:
         tally.add(reservation)
         return reservation
 
-    def reserve_once(self, charge: Charge) -> Reservation | Drawing:
-        """As ``reserve``; where any process has just charged for the same release, it is told instead."""
-        found = self.writer.submit(lambda batch: batch.charge_once(charge))
+    def reserve_once(self, charge: Charge, lost: int = 0) -> Reservation | Drawing:
+        """As ``reserve``; where any process has just charged for the same release, it is told instead.
+
+        But not of the charge ``lost``, whose answer did not come.
+        """
+        found = self.writer.submit(lambda batch: batch.charge_once(charge, lost))
         if isinstance(found, Reservation):
             tally.add(found)
         return found

@@ -63,6 +63,8 @@ class Writer:
         """Total size of the pending payloads."""
         self._deadline: float | None = None
         self._resume = 0.0
+        self._tried = False
+        """Whether an answer could not be written."""
         self._failing = False
         self.commits = 0
         self.seconds = 0.0
@@ -156,9 +158,10 @@ class Writer:
         now = time.monotonic()
         answers = tuple(a for a in self.waiting() if self._closed or now >= max(self._resume, a.seen_from))
         failure = self._commit(tasks, answers)
-        if answers and failure is not None:
+        if failure is not None:
             self._resume = time.monotonic() + RETRY
-            if failure.again:  # an answer that finds no room must not stop the charges
+            if answers and failure.again:  # an answer that finds no room must not stop the charges
+                self._tried = True
                 failure = self._commit(tasks, ())
         if failure is not None:
             for task in tasks:
@@ -168,22 +171,32 @@ class Writer:
                 )
                 task.done.put((None, unwritten))
         with self._lock:  # who keeps an answer from here on sees whether it has to wake this thread
-            self._deadline = max(time.monotonic() + LINGER, self._resume) if self._waiting else None
+            is_asleep = not self._waiting and not self._database.owes
+            self._deadline = None if is_asleep else max(time.monotonic() + LINGER, self._resume)
         self._database.checkpoint()
 
     def _commit(self, tasks: list[_Task], answers: tuple[PendingRelease, ...]) -> Unwritten | None:
         """Write pending tasks in one transaction; where it fails they stay pending."""
-        if not tasks and not answers:
+        if not tasks and not answers and not self._database.owes:
             return None
+
+        def fill(batch: Batch) -> list[Outcome]:
+            outcomes = [_outcome(task, batch) for task in tasks]
+            for answered in answers:
+                if not self._tried or batch.has(answered.origin):  # else its charge was archived meanwhile
+                    batch.keep(answered.origin, answered.key, answered.nano, answered.payload)
+            return outcomes
+
         try:
             begun = time.perf_counter()
-            outcomes = self._database.commit(lambda batch: _fill(batch, tasks, answers))
+            outcomes = self._database.commit(fill)
             self.commits, self.seconds = self.commits + 1, self.seconds + time.perf_counter() - begun
         except Unwritten as failure:
             self._tell(failure.__cause__)
             return failure
         self._tell(None)
         self._forget(answers)
+        self._tried = self._tried and not answers
         for task, outcome in zip(tasks, outcomes, strict=True):
             task.done.put(outcome)
         return None
@@ -212,13 +225,6 @@ class Writer:
         found = self._waiting.pop(origin, None)
         if found is not None:
             self._size -= len(found.payload)
-
-
-def _fill(batch: Batch, tasks: list[_Task], answers: tuple[PendingRelease, ...]) -> list[Outcome]:
-    outcomes = [_outcome(task, batch) for task in tasks]
-    for answered in answers:
-        batch.keep(answered.origin, answered.key, answered.nano, answered.payload)
-    return outcomes
 
 
 def _outcome(task: _Task, batch: Batch) -> Outcome:

@@ -276,14 +276,19 @@ class Answers:
         """
         if execution.reservations or not execution.reuse:
             return self._pay(execution, question)
-        paid = self._charge(execution, question, self._ledger.reserve_once)
-        if isinstance(paid, Reservation):
-            return paid
-        until = time.monotonic() + paid.left
-        while time.monotonic() < until and not self._releases.is_settled(paid.origin):
-            execution.check()
-            time.sleep(POLL)
-        return self._replay(execution, question) or self._pay(execution, question)
+        lost = 0
+        while True:
+            paid = self._charge(execution, question, partial(self._ledger.reserve_once, lost=lost))
+            if isinstance(paid, Reservation):
+                return paid
+            until = time.monotonic() + paid.left
+            while time.monotonic() < until and not self._releases.is_settled(paid.origin):
+                execution.check()
+                time.sleep(POLL)
+            replayed = self._replay(execution, question)
+            if replayed is not None:
+                return replayed
+            lost = paid.origin
 
     def _pay(self, execution: Execution, question: Question) -> Reservation:
         """Charge one part, once the data source has accepted them all. Raises ``BudgetExceeded``, ``Unsupported``."""

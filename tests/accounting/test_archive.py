@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -123,6 +124,23 @@ def test_a_proxy_that_serves_goes_on(home: Home, make: Make, monkeypatch: pytest
         first.reserve(newer(make(question="more")))
         assert second.reserve(newer(make(question="even more"))).sequence == 12
         assert first.spent(BUDGET) == second.spent(BUDGET) == before[2].nano + 2  # type: ignore[attr-defined]
+
+
+def test_a_late_answer_to_what_was_archived_holds_up_no_other(home: Home, make: Make):
+    with home.open() as ledger:
+        store = ReleaseStore(ledger)
+        late = ledger.reserve(newer(make(question="late")))
+        ask(ledger, replace(make(question="newest"), data_version=3))
+        assert move(home) == late.sequence == 11
+        store.store(late, b"rows")
+        new = ledger.reserve(replace(make(question="more"), data_version=3))
+        store.store(new, b"rows")
+        until = time.monotonic() + 20
+        while ledger.writer.waiting():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert store.is_settled(new.sequence)
+        assert ledger.verify() == 13
 
 
 def test_a_proxy_that_was_idle_since_before_goes_on(make: Make, tmp_path: Path):

@@ -15,7 +15,7 @@ from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.database import LedgerDatabase, Unwritten
 from dpproxy.accounting.files import DATABASE, prepare
 from dpproxy.accounting.mark import Mark
-from dpproxy.accounting.model import Account, Charge, Reset
+from dpproxy.accounting.model import Account, Charge, Drawing, Reset
 from dpproxy.accounting.postgres import PostgresConnection
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.verify import verify
@@ -47,6 +47,15 @@ def begun(home: Home) -> Place:
     mark = Mark(home.state / "mark", seals)
     mark.make(verify(home.store, seals, None).head)
     return Place(home.store, seals, mark)
+
+
+def given_up(place: Place) -> list[int]:
+    """The charges under which nothing is released."""
+    with closing(place.store.connect(writing=False)) as connection:
+        return [
+            origin
+            for (origin,) in connection.execute("SELECT origin FROM release WHERE key = ?", (b"",)).fetchall()
+        ]
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +151,10 @@ def test_a_mark_that_cannot_be_moved_answers_nobody_and_stops_charging(
         again.append(caught.value.again)
     assert again == [False, True, True, True]  # the first one is charged: it must not be tried once more
     away.rename(place.mark.path)
+    assert database.owes
     assert database.commit(lambda batch: batch.charge(make())).sequence == 3
+    assert not database.owes
+    assert given_up(place) == [2]
     assert place.mark.read() == place.verified()
 
 
@@ -335,10 +347,40 @@ def test_a_commit_whose_connection_is_lost_is_charged_once(
                 with pytest.raises(Unwritten) as caught:
                     database.commit(lambda batch: batch.charge(make()))
                 assert not caught.value.again
+        refused = database.owes
         last = database.commit(lambda batch: batch.charge(make())).sequence
+        assert given_up(place) == []
+        assert refused == (losses == 2 and not committed)
         with closing(place.store.connect(writing=False)) as connection:
             assert spent_of(connection, Account.budget("research")).nano == last
     assert place.verified().sequence == last == place.mark.read().sequence
+
+
+def test_who_waits_for_a_charge_that_was_refused_though_it_is_written_is_told(
+    on_server: tuple[Place, str], make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    place, _ = on_server
+    with closing(place.open()) as database, closing(place.open()) as other:
+        connect, commit = place.store.connect, PostgresConnection.commit
+
+        def lose(self: PostgresConnection) -> None:
+            commit(self)
+            self.close()
+            patch.setattr(type(place.store), "connect", unreachable)
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+        def unreachable(*_given: object, **_more: object) -> None:
+            raise psycopg.OperationalError("no route to host")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(PostgresConnection, "commit", lose)
+            with pytest.raises(Unwritten):
+                database.commit(lambda batch: batch.charge(make()))
+        assert connect == place.store.connect
+        assert isinstance(other.commit(lambda batch: batch.charge_once(make("bob"))), Drawing)
+        assert given_up(place) == []
+        assert isinstance(database.commit(lambda batch: batch.charge_once(make("bob"))), Drawing)
+        assert given_up(place) == [1]
 
 
 def test_an_answer_whose_commit_is_lost_is_stored(

@@ -95,6 +95,32 @@ def test_what_another_process_has_just_charged_is_waited_for(home: Home, make: C
         assert one.verify() == 5
 
 
+def test_of_those_who_waited_in_vain_one_charges(home: Home, make: Callable[..., Charge]):
+    with home.open() as one, home.open() as other:
+        lost = one.reserve(make("ann")).sequence
+        found = [
+            ledger.reserve_once(make(who), lost)
+            for ledger, who in ((other, "bob"), (one, "eve"), (other, "joe"))
+        ]
+        [paid] = [each for each in found if isinstance(each, Reservation)]
+        assert found[0] is paid
+        assert [each.origin for each in found if isinstance(each, Drawing)] == [paid.sequence] * 2
+
+
+def test_who_cannot_pay_for_the_answer_does_not_learn_that_it_is_asked_for(
+    home: Home, make: Callable[..., Charge]
+):
+    with home.open() as one, home.open() as other:
+        one.reserve(make("ann", 3, user=3, ceiling=3))
+        for ledger in (one, other):
+            with pytest.raises(BudgetExceeded):
+                ledger.reserve_once(make("bob", 3, user=2, ceiling=3))
+            # The ceiling has paid, and so has ann.
+            assert isinstance(ledger.reserve_once(make("bob", 3, user=3, ceiling=3)), Drawing)
+            assert isinstance(ledger.reserve_once(make("ann", 3, user=3, ceiling=3)), Drawing)
+        assert len(one.entries()) == 1
+
+
 def test_of_many_charges_of_another_process_the_last_are_waited_for(
     home: Home, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
 ):

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dpproxy.accounting import batch
 from dpproxy.accounting.batch import PATIENCE
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer, Caller
@@ -287,6 +289,39 @@ def test_nobody_waits_for_a_charge_whose_statement_failed(engine: Engine, monkey
     ask(engine, ROLLUP)
     assert time.monotonic() - began < PATIENCE / 2
     assert [entry.kind for entry in engine._ledger.entries()] == ["charge"] * 4
+
+
+def test_a_charge_whose_process_ended_is_made_anew_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Both proxies wait for its answer."""
+    home = write_home(tmp_path, DDL, POLICY)
+    with started(home) as one, started(home) as other:
+        for engine in (one, other):
+            engine.open(ANN)
+            engine.open(BOB)
+        with monkeypatch.context() as patched:
+            patched.setattr(one._answers._releases, "give_up", lambda *_: None)
+            patched.setattr(one._answers._backend, "run", lambda *_given, **_more: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                ask(one, "SELECT count(*) FROM t")
+        told: list[object] = []
+
+        def seen(reserve: Callable[..., object], *given: object, **more: object) -> object:
+            told.append(reserve(*given, **more))
+            if len(told) == 2:  # for the new draw there is time
+                monkeypatch.setattr(batch, "PATIENCE", PATIENCE)
+            return told[-1]
+
+        monkeypatch.setattr(batch, "PATIENCE", 1)
+        for engine in (one, other):
+            monkeypatch.setattr(engine._ledger, "reserve_once", partial(seen, engine._ledger.reserve_once))
+        with ThreadPoolExecutor(2) as pool:
+            found = [
+                pool.submit(ask, engine, "SELECT count(*) FROM t", caller)
+                for engine, caller in ((one, ANN), (other, BOB))
+            ]
+            assert found[0].result().rows == found[1].result().rows
+        kinds = [entry.kind for entry in one._ledger.entries()]
+        assert kinds == ["charge", "charge", "adopt"]
 
 
 def test_every_part_is_debited_before_the_first_is_run(engine: Engine, monkeypatch: pytest.MonkeyPatch):

@@ -259,8 +259,8 @@ def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
     assert left(engine) == "1"
     reserve = engine._ledger.reserve_once
 
-    def slow(charge: object) -> object:
-        reservation = reserve(charge)  # type: ignore[arg-type]
+    def slow(charge: object, lost: int) -> object:
+        reservation = reserve(charge, lost)  # type: ignore[arg-type]
         engine.cancel(ANN.session)
         return reservation
 
@@ -281,7 +281,7 @@ def test_a_cancel_of_nothing_is_not_for_what_comes_next(engine: Engine):
 
 
 def test_nothing_runs_where_the_ledger_does_not_reserve(engine: Engine, monkeypatch: pytest.MonkeyPatch):
-    def refuse(_charge: object) -> NoReturn:
+    def refuse(*_given: object, **_more: object) -> NoReturn:
         raise BudgetExceeded("none left")
 
     def run(*_rest: object, **_more: object) -> NoReturn:
