@@ -82,13 +82,16 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     return replace(value, is_unit=False) if value.is_unit and not isinstance(node, exp.Paren) else value
 
 
+_LEAVES = (nodes.Number, nodes.ColumnRef)
+
+
 def _size(sql: nodes.Node, known: dict[int, tuple[nodes.Node, int]]) -> int:
     """How many nodes; ``known`` has the sizes of those seen before, and keeps them: no other takes their place."""
     found = known.get(id(sql))
     if found is None:
         size = 1
         for part in sql.parts():
-            size += 1 if type(part) is nodes.ColumnRef else _size(part, known)
+            size += 1 if type(part) in _LEAVES else _size(part, known)
         found = known[id(sql)] = sql, size
     return found[1]
 

@@ -147,7 +147,9 @@ class Costs:
         spent = before = operations = 0
         for place, part in enumerate(() if kind is nodes.Values else parts):
             inside = _inside(node, part, items) if items else joined if place == where else ()
-            if type(part) is nodes.ColumnRef and not inside:  # most nodes are
+            if type(part) is nodes.Number:  # most nodes are: of lists of keys
+                spent += _READING
+            elif type(part) is nodes.ColumnRef and not inside:
                 spent += _READING
                 if part.name in self._longest:
                     self._sizes[id(part)] = self._longest[part.name]
