@@ -4,15 +4,18 @@ import threading
 from collections import OrderedDict
 from itertools import count
 
-from dpproxy.algebra import nodes, printing
+from dpproxy.algebra import nodes
 from dpproxy.backends.asker import asked_by, asker, unpaid
 from dpproxy.backends.failures import failure
 from dpproxy.backends.source import Source
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import Cancelled
+from dpproxy.values.work import remaining, too_long
 
 LONGEST = 10.0
-"""Seconds of one statement."""
+"""Seconds of one statement, where planning has as many left."""
+_AGAIN = 0.05
+"""Seconds after which one that goes on is stopped again: it may not have begun yet."""
 KEPT = 256
 """Answers kept: a file does not change while it is open, and a live source tells when they are no longer true."""
 PLANNER = "planner "
@@ -26,7 +29,7 @@ class Facts:
 
     def __init__(self, backend: Source) -> None:
         self._backend = backend
-        self._kept: OrderedDict[str, Rows] = OrderedDict()
+        self._kept: OrderedDict[nodes.Query, Rows] = OrderedDict()
         self._lock = threading.Lock()
         self._numbers = count()
         self._running: dict[str, str] = {}
@@ -35,18 +38,18 @@ class Facts:
 
     def __call__(self, query: nodes.Query) -> Rows:
         """The rows of one statement."""
-        sql, epoch = printing.text(query), self._backend.epoch
+        epoch = self._backend.epoch
         with self._lock:
             if epoch != self._epoch:
                 self._epoch = epoch
                 self._kept.clear()
-            kept = self._kept.get(sql)
+            kept = self._kept.get(query)
         if kept is not None:
             return kept
         rows = self._asked(query, PLANNER)
         with self._lock:
             if epoch == self._epoch == self._backend.epoch:  # a table that changed meanwhile may hold others
-                self._kept[sql] = rows
+                self._kept[query] = rows
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return rows
@@ -61,9 +64,10 @@ class Facts:
 
         def expire() -> None:
             is_late.set()
-            self._stop(session)
+            while not watch.finished.wait(_AGAIN):
+                self._stop(session)
 
-        watch = threading.Timer(LONGEST, expire)
+        watch = threading.Timer(remaining(LONGEST), expire)
         with self._lock:
             self._running[client] = session
         watch.start()
@@ -71,7 +75,7 @@ class Facts:
             with asked_by(session):
                 rows: Rows = tuple(self._backend.run_public(query, session))  # type: ignore[arg-type]
         except Cancelled:
-            raise (failure("public too long") if is_late.is_set() else failure("cancelled")) from None
+            raise (too_long() if is_late.is_set() else failure("cancelled")) from None
         finally:
             watch.cancel()
             with self._lock:

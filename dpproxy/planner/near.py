@@ -14,14 +14,14 @@ from dpproxy.planner.refusals import MOST_OF_A_HINT
 from dpproxy.values.errors import Cancelled, Refusal, TooComplex
 from dpproxy.values.work import OFTEN, limited, step
 
-TRIES = 10
+TRIES = 20
 """How many statements are planned for one refusal."""
 MOST_WORK = 500_000
 """Steps of planning all of them: a tenth of what one statement may take."""
 LONGEST = 1.0
 """Seconds of planning all of them, where steps take longer than they should."""
 LARGEST = 400
-"""Nodes of a statement beyond which none is looked for."""
+"""Nodes of a statement that is too long to be named without a part."""
 BY_DESIGN = frozenset(
     {"0A000", "42501", "42703", "42803", "42804", "42883", "42P20", "54001", "PD002", "PD003"}
 )
@@ -67,7 +67,7 @@ def _is_answered(text: str, check: Callable[[str], object]) -> bool:
 
 
 def _first(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) -> str | None:
-    if not isinstance(tree, exp.Query) or sum(1 for _ in tree.walk()) > LARGEST:
+    if not isinstance(tree, exp.Query):
         return None
     try:
         with limited(MOST_WORK, LONGEST):
@@ -80,13 +80,13 @@ def _answered(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) 
     """Candidates that are answered. Raises ``TooComplex`` where the search has taken too long, ``Cancelled``."""
     tried = {_text(tree)}
     for candidate in _candidates(tree, refusal.position):
+        step(OFTEN)  # asks whether to go on
         text = _text(candidate)
         if text in tried or len(text) > MOST_OF_A_HINT:
             continue
         if len(tried) > TRIES:
             return
         tried.add(text)
-        step(OFTEN)  # asks whether to go on
         try:
             check(text)
         except Cancelled:
@@ -104,7 +104,8 @@ def _candidates(tree: exp.Expr, place: int | None) -> Iterator[exp.Expr]:
     yield from (
         _most_frequent(call) for call in tree.find_all(exp.WithinGroup) if isinstance(call.this, exp.Mode)
     )
-    yield from _without(tree, place)
+    if sum(1 for _ in tree.walk()) <= LARGEST:
+        yield from _without(tree, place)
     queries = [node for node in tree.walk() if isinstance(node, exp.Select) and node.args.get("from_")]
     for query in queries:
         if query is not tree and isinstance(query.parent, exp.Subquery | exp.CTE | exp.SetOperation):

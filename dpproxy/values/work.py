@@ -53,10 +53,13 @@ class _Work(Struct):
         if self.is_spent:
             raise TooComplex("planning the statement takes too much work", hint=HINT, position=at)
         if monotonic() > self.ends:
-            raise TooComplex(
-                f"planning the statement takes longer than {LONGEST:g} s", hint=HINT, position=at
-            )
+            raise too_long(at)
         self.unseen = 0
+
+
+def too_long(at: int | None = None) -> TooComplex:
+    """Of a statement whose planning has had its time."""
+    return TooComplex(f"planning the statement takes longer than {LONGEST:g} s", hint=HINT, position=at)
 
 
 def _never() -> bool:
@@ -103,6 +106,12 @@ def begin() -> None:
     work = _WORK.get()
     if work is not None:
         work.left = work.most
+
+
+def remaining(most: float) -> float:
+    """The seconds, up to ``most``, that are left of the time to plan the statement of this thread."""
+    work = _WORK.get()
+    return most if work is None else min(most, max(0.0, work.ends - monotonic()))
 
 
 def step(count: int = 1, at: int | None = None) -> None:

@@ -10,6 +10,7 @@ from dpproxy.backends import facts as module
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.values.errors import Refusal
+from dpproxy.values.work import limited
 from tests.backends.inline import Inline
 from tests.reading import words
 
@@ -49,6 +50,13 @@ def test_one_that_takes_too_long_is_stopped(backend: Inline, monkeypatch: pytest
             )
         )
     assert Facts(backend)(words("SELECT 1")) == ((1,),)
+
+
+def test_it_has_the_time_that_planning_has_left(backend: Inline):
+    with pytest.raises(Refusal), limited(longest=0.0):
+        Facts(backend)(
+            words("SELECT count(*) FROM range(100000) a, range(100000) b, wards WHERE a.range * b.range = n")
+        )
 
 
 def test_what_was_asked_while_a_table_changed_is_not_kept(backend: Inline, monkeypatch: pytest.MonkeyPatch):
