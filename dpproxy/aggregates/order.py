@@ -216,12 +216,6 @@ def median(node: Any, scope: Scope, _: object, condition: Condition | None = Non
 def percentile(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
     """PERCENTILE_CONT and PERCENTILE_DISC (fraction) WITHIN GROUP (ORDER BY x)."""
     call, order = node.this, node.expression
-    if type(call) is exp.Mode:
-        raise Unsupported(
-            "mode() is not answered of rows of people",
-            hint="Group by it: the groups are ordered by their released counts.",
-            position=position(node),
-        )
     if type(call) not in (exp.PercentileCont, exp.PercentileDisc) or len(order.expressions) != 1:
         raise UndefinedFunction(
             "WITHIN GROUP stands after percentile_cont or percentile_disc, with one ORDER BY expression",

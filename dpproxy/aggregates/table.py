@@ -11,6 +11,7 @@ from dpproxy.aggregates.count import Count, count_measure, distinct_measure
 from dpproxy.aggregates.filter import kept, rows_where
 from dpproxy.aggregates.joint import COUNT, XX, XY, YY, X, Y
 from dpproxy.aggregates.logical import Decided
+from dpproxy.aggregates.mode import mode
 from dpproxy.aggregates.model import Aggregate
 from dpproxy.aggregates.operands import (
     Condition,
@@ -158,6 +159,12 @@ def _own(node: Any, scope: Scope, averaged: Averaged, condition: Condition | Non
     return OWN[node.name].build(node, scope, averaged, condition)
 
 
+def _ordered_set(node: exp.WithinGroup, *call: Any) -> Aggregate:  # noqa: ANN401
+    if node.expression is None:
+        raise UndefinedFunction("WITHIN GROUP is of one ORDER BY expression", position=position(node))
+    return mode(node, *call) if type(node.this) is exp.Mode else order.percentile(node, *call)
+
+
 class Own(NamedTuple):
     """An aggregate of one number, in double precision, that the parser does not have.
 
@@ -197,7 +204,7 @@ AGGREGATES: dict[type[exp.Expr], Builder] = {
     exp.Min: order.extreme,
     exp.Max: order.extreme,
     exp.Median: order.median,
-    exp.WithinGroup: order.percentile,
+    exp.WithinGroup: _ordered_set,
     exp.Filter: _filter,
 }
 _AVERAGES = (exp.Avg, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop)

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.aggregates.mode import Mode
 from dpproxy.aggregates.model import Aggregate, Measure, Noise
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Inner
@@ -36,6 +37,7 @@ from dpproxy.planner.release.exact import exact_sql, measured
 from dpproxy.planner.release.intervals import calls_in
 from dpproxy.planner.release.label import label, unit_words
 from dpproxy.planner.release.mechanisms import noise_delta
+from dpproxy.planner.release.modes import modal
 from dpproxy.planner.release.order_statistics import OrderStatisticDraws, bounded
 from dpproxy.planner.release.posteriors import posteriors, under, watch
 from dpproxy.planner.release.priors import prior_nodes, statistical
@@ -258,9 +260,10 @@ class _Block(Struct, frozen=True):
         self.planning.describe(about, unit_words(self.rows, self.planning))
         ordered = {n: a for n, a in aggregates.items() if isinstance(a, OrderStatistic)}
         believed = posteriors(self.refined, keys, self.rows, self.planning, partial(self._alone, keys))
-        sums = {**{n: a for n, a in aggregates.items() if n not in ordered}, **believed}
+        modes = {n: a for n, a in aggregates.items() if isinstance(a, Mode)}
+        sums = {**{n: a for n, a in aggregates.items() if n not in {**ordered, **modes}}, **believed}
         numbers, calls = [], {}
-        if sums or not (ordered or self.refined):
+        if sums or not (ordered or modes or self.refined):
             measures = tuple(
                 sorted({m for a in sums.values() for m in a.measures}, key=lambda m: duck.text(m.sql))
             )
@@ -288,6 +291,12 @@ class _Block(Struct, frozen=True):
         for node, call, number in draws.calls(ordered, within):
             numbers += [number] if number not in numbers else []
             calls[node] = call
+        for node, mode in modes.items():
+            values = group_keys([mode.written], self.rows, self.planning, self._conditions())
+            empty = never_holds(self.select)
+            part, chosen_of, noise = modal(node, mode, values, keys, self.rows, self.planning, vacuous=empty)
+            numbers.append(self._add(part))
+            calls[node] = AggregateCall(chosen_of, (duck.column("m0", f"r{numbers[-1]}"),), noise)
         for node in (n for n in self.refined if n not in believed):
             part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
             number = self._add(part)

@@ -136,7 +136,8 @@ def arguments(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def statements(draw: st.DrawFn) -> str:
+def statements(draw: st.DrawFn, *, ranked: bool = True) -> str:
+    """``ranked`` with those that are drawn among values: over no rows, or ties, any of them is answered."""
     calls = st.one_of(
         st.just("count(*)"),
         st.sampled_from([*NUMBERS, *KEYS]).map(lambda c: f"count({c})"),
@@ -151,6 +152,13 @@ def statements(draw: st.DrawFn) -> str:
             "{0[0]}(DISTINCT {0[1]})".format
         ),
     )
+    if ranked:
+        orders = ("median({})", "max({})", "percentile_disc(0.3) WITHIN GROUP (ORDER BY {})")
+        calls = st.one_of(
+            calls,
+            st.sampled_from((*KEYS, "length(c)", "i % 3")).map("mode() WITHIN GROUP (ORDER BY {})".format),
+            st.tuples(st.sampled_from(orders), arguments()).map(lambda made: made[0].format(made[1])),
+        )
     calls = st.one_of(calls, st.tuples(calls, conditions()).map("{0[0]} FILTER (WHERE {0[1]})".format))
     keys = draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True))
     listed = [*keys, *draw(st.lists(calls, min_size=1, max_size=4))]

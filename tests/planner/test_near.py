@@ -31,7 +31,7 @@ def hint(world: World, sql: str) -> str:
     [
         ("SELECT city, array_agg(age) FROM people GROUP BY city", "SELECT city, count(*) FROM people GROUP BY city"),
         ("SELECT count(*), array_agg(age) FROM people", "SELECT count(*), count(*) FROM people"),
-        ("SELECT mode() WITHIN GROUP (ORDER BY city) FROM people WHERE age > 3",
+        ("SELECT mode() WITHIN GROUP (ORDER BY city DESC, age) FROM people WHERE age > 3",
          "SELECT city, count(*) FROM people WHERE age > 3 GROUP BY city ORDER BY count(*) DESC LIMIT 1"),
         ("SELECT avg(age), random() FROM people", "SELECT avg(age) FROM people"),
         ("SELECT avg(age) FROM people WHERE age > 3 AND pg_sleep(1) IS NULL",

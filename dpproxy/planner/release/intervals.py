@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.mode import Mode
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.prior import Refined
@@ -126,7 +127,7 @@ def _step(scope: Scope, node: exp.Expr) -> float | None:
 def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.Interval | None:
     """Ends (DOUBLE) that hold the value before noise with at least this probability; None where no rule is for it."""
     call = scope.calls.get(node)
-    if call is not None and not isinstance(call.aggregate, Refined | OrderStatistic):
+    if call is not None and not isinstance(call.aggregate, Refined | OrderStatistic | Mode):
         return call.interval(confidence)
     found = distance(node, scope, confidence)
     if found is None:

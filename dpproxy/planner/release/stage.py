@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+from dpproxy.aggregates.mode import SPREAD
 from dpproxy.aggregates.model import Measure
+from dpproxy.analysis import duck
+from dpproxy.analysis.keys import GroupKey
 from dpproxy.planner.release.allocation import Allocation
 from udfs.mechanisms.quantile import Quantile
 from udfs.mechanisms.quantiles import Quantiles
@@ -43,6 +46,19 @@ def _quantile(mechanism: Quantile | Quantiles, histogram: str) -> str:
     if mechanism.inside:
         return f"[dp_extreme({drawn}, {mechanism.numerator}, {ends}]"
     return f"[dp_quantile({drawn}, {mechanism.numerator}, {mechanism.denominator}, {ends}]"
+
+
+def choice_sql(keys: int, values: GroupKey, nano: int, *, vacuous: bool) -> str:
+    """The release stage of MODE: the place of one value for each declared key, rows with a value counting for it."""
+    names = "".join(f", k.k{i}" for i in range(keys))
+    if vacuous:
+        return f"SELECT k.o{names}, CAST([0] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
+    listed = ", ".join(f"({i}, {duck.text(duck.constant(v))})" for i, v in enumerate(values.values))
+    match = "".join(f" AND k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys))
+    scores = f"list(CAST(coalesce({SPREAD} * e.m0, 0) AS HUGEINT) ORDER BY c.i)"
+    drawn = f"dp_choose({scores}, {len(values.values)}, 1, {_loss(nano)}) - 1"
+    source = f"FROM keys AS k CROSS JOIN (VALUES {listed}) AS c(i, v) LEFT JOIN exact AS e ON e.k{keys} = c.v{match}"
+    return f"SELECT k.o{names}, [CAST({drawn} AS HUGEINT)] AS v {source} GROUP BY k.o{names}"
 
 
 def _loss(nano: int) -> str:

@@ -1,0 +1,72 @@
+"""MODE: a part of its own, in which one of the declared values is chosen for each group."""
+
+from msgspec.structs import replace
+from sqlglot import exp
+
+from dpproxy.aggregates.mode import SPREAD, Mode, fewer
+from dpproxy.aggregates.model import Noise
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Part
+from dpproxy.analysis import duck
+from dpproxy.analysis.keys import check_size
+from dpproxy.analysis.position import position
+from dpproxy.planner.keys.discovery import refuse_order
+from dpproxy.planner.keys.grouping import Keys
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.release.allocation import too_small
+from dpproxy.planner.release.exact import exact_sql, measured
+from dpproxy.planner.release.stage import choice_sql
+from dpproxy.planner.rows.relation import JoinedRows
+from dpproxy.values.errors import BoundsMissing
+from udfs.mechanisms.exponential import Exponential
+from udfs.privacy import LEAST_NANO
+
+
+def modal(
+    node: exp.Expr,
+    mode: Mode,
+    candidates: Keys,
+    keys: Keys,
+    rows: JoinedRows,
+    planning: Planning,
+    *,
+    vacuous: bool,
+) -> tuple[Part, Mode, Noise]:
+    """The part that chooses among ``candidates``, its aggregate, and by how many rows it may be off.
+
+    Raises PD003 where the values are not declared.
+    """
+    if keys.discovered:
+        raise refuse_order("mode", position(node))
+    if candidates.discovered:
+        raise BoundsMissing(
+            "mode() is answered of declared values, and these are not listed",
+            hint="Group by it, or an administrator declares its values with DOMAIN IN.",
+            position=position(mode.written),
+        )
+    [key] = candidates.listed
+    key = key.only(tuple(v for v in key.values if v is not None))
+    vacuous = vacuous or not key.values or planning.never_any(keys.count)
+    check_size(keys.count * len(key.values), position(node))
+    loss, most = planning.share(), rows.most
+    if loss.nano // most < LEAST_NANO:
+        raise too_small(loss, most, most)
+    mechanism = Exponential(SPREAD, loss.nano // most)
+    read = rows if mode.condition is None else rows.where([mode.condition])
+    exact = exact_sql(read, [*keys.listed, key], measured([duck.call("count", nodes.Star())]), None)
+    part = Part(
+        query=exact.query,
+        truncated=1 in exact.parameters,
+        release=choice_sql(len(keys.by_node), key, mechanism.nano, vacuous=vacuous),
+        keys=keys.sets,
+        measures=1,
+        box=f"mode of {len(key.values)} values",
+        noise=f"exponential mode values={len(key.values)} nano={mechanism.nano}",
+        loss=loss,
+        factor=most,
+        inputs=planning.inputs_of(exact.parameters),
+        histogram=None if vacuous else (len(key.values), 1),
+        vacuous=vacuous,
+    )
+    noise = Noise((), lambda confidence: (fewer(mechanism, max(1, len(key.values)), confidence),), most)
+    return part, replace(mode, key=key), noise
