@@ -11,7 +11,7 @@ from dpproxy.algebra.plan import Answer, Caller, Notice, Scrollable, Settings
 from dpproxy.algebra.request import Prepared, Request, complete
 from dpproxy.session.arrays import ListParameters, lists
 from dpproxy.session.commands.signals import Signal
-from dpproxy.session.commands.table import recognise
+from dpproxy.session.commands.table import STATEMENTS, recognise
 from dpproxy.session.messages import StatementText, split
 from dpproxy.session.rows import check_described, send_answer, send_rows, send_stream
 from dpproxy.session.state import (
@@ -49,6 +49,8 @@ from dpproxy.wire.values import decode
 
 SHORT: Final = 4000
 """Characters of a text, or bytes of parameters, that are read on the event loop; longer ones are not."""
+COMMANDS: Final = STATEMENTS.keys() - {"select"}
+"""The first words of session commands."""
 
 
 class Queries:
@@ -198,8 +200,9 @@ class Queries:
         """Run the statements of one message."""
         self.state.statements.pop("", None)
         self.state.portals.pop("", None)
+        command = self._command(message.sql)
         known = partial(self._known_alone, message.sql)
-        planned = yield from work(partial(self._plan, message.sql), at_hand=known)
+        planned = [command] if command else (yield from work(partial(self._plan, message.sql), at_hand=known))
         self.state.transaction.several = len(planned) > 1
         if not planned:
             yield m.EmptyQueryResponse()
@@ -210,6 +213,18 @@ class Queries:
             tag = yield from send_answer(answer, ())
             yield from self._responses(answer.notices)
             yield m.CommandComplete(tag)
+
+    def _command(self, sql: str) -> PreparedStatement | None:
+        """A session command that stands alone, like ROLLBACK: what else the session has at work is not waited for."""
+        first = sql.split(None, 1)[:1]
+        if not first or first[0].rstrip(";").lower() not in COMMANDS or len(sql) > SHORT:
+            return None
+        self.offset = 0
+        sources = split(sql, is_admin=self._caller.is_admin)
+        found = recognise(sources[0]) if len(sources) == 1 else None
+        return (
+            PreparedStatement(sources[0], found) if isinstance(found, Command) and not found.waits else None
+        )
 
     def _known_alone(self, sql: str) -> list[PreparedStatement] | None:
         known = self._find_prepared(sql, ())
@@ -255,7 +270,10 @@ class Queries:
         if message.name in statements:
             raise DuplicatePreparedStatement(f'prepared statement "{message.name}" already exists')
         known = partial(self._find_prepared, message.sql, message.types)
-        statement = yield from work(partial(self._prepare_one, message), at_hand=known)
+        statement = self._command(message.sql)
+        if statement is None:
+            statement = yield from work(partial(self._prepare_one, message), at_hand=known)
+        _check_usable(statement, self.state.transaction)
         self.state.hold_statement(message.name, statement)
         yield m.ParseComplete()
 
@@ -269,9 +287,7 @@ class Queries:
             )
         if not sources:
             return PreparedStatement(None, None)
-        statement = self._prepare(sources[0], message.types, self.state)
-        _check_usable(statement, self.state.transaction)
-        return statement
+        return self._prepare(sources[0], message.types, self.state)
 
     def bind(self, message: m.Bind) -> Steps[None]:
         """Make a portal of a statement and its parameters."""

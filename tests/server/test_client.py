@@ -165,6 +165,20 @@ def test_a_statement_that_waits_for_the_one_before_has_a_timeout(
     engine.finish.set()
 
 
+def test_a_session_command_waits_for_no_charged_work(padded: psycopg.Connection, engine: FakeEngine):
+    """Nor does it end at a timeout: a client can always roll back."""
+    padded.execute("SET statement_timeout = '300ms'")
+    padded.execute("BEGIN")
+    padded.pgconn.send_query(b"SELECT heavy")
+    assert sqlstate_of(padded) == b"57014"
+    padded.execute("ROLLBACK")
+    padded.pgconn.exec_params(b"SET statement_timeout = '1ms'", [])
+    for command in ("BEGIN", "COMMIT", "DISCARD TEMP"):
+        padded.execute(command)
+    assert "end SELECT heavy" not in engine.log
+    engine.finish.set()
+
+
 def test_the_engine_knows_when_the_clients_grid_begins(
     padded: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ):

@@ -145,7 +145,8 @@ class Spark:
         try:
             made = _Statement(session, f"dpproxy-{next(self._numbers)}", order.limit)
             with self._running.of(order.session, made) as statement:
-                statement.is_stopped |= order.cancelled()
+                if order.cancelled():  # and not ``|=``, which would take back a stop of meanwhile
+                    statement.is_stopped = True
                 self._check_declared(session, order.tables, charged=order.charged)
                 self._look(session, statement, order)
                 rows = self._rows(session, statement, filled(order.sql, order.values), order.types)

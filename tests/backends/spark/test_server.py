@@ -173,6 +173,12 @@ def test_a_statement_is_stopped(cluster_alone: Spark):
     assert count(cluster_alone) == [("1000",)]
 
 
+def test_a_stop_while_it_is_asked_whether_there_was_one_is_kept(spark: Spark):
+    order = Order("SELECT 1 AS c", (), COUNTED, "asked", 60.0, charged=True)
+    stopped = replace(order, cancelled=lambda: spark.interrupt("asked") is not None)
+    assert isinstance(outcome(spark, stopped), Cancelled)
+
+
 def test_a_statement_ends_at_its_limit(cluster_alone: Spark):
     refusal = outcome(cluster_alone, long("limited", 2.0))
     assert refusal.message == "canceling statement due to statement timeout"
