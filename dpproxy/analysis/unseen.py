@@ -6,7 +6,7 @@ without that is the same for all values of the same class: whole numbers, number
 texts that are a day or a moment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Final, NoReturn
@@ -38,7 +38,7 @@ class Unseen:
     def __init__(self, place: int, kind: Class) -> None:
         self.place = place
         self.kind = kind
-        self.within: frozenset[str] | None = None
+        self.within: tuple[Container[object], ...] = ()
 
     def double(self) -> nodes.Hole:
         """Where it is written as a DOUBLE."""
@@ -55,9 +55,9 @@ class Unseen:
         hole = nodes.Hole(self.place, form)
         return hole if form == "TEXT" else duck.cast(hole, form)
 
-    def among(self, values: Iterable[str]) -> None:
+    def among(self, values: Container[object]) -> None:
         """For whoever needs to know that the value is one of these: the plan holds for no other."""
-        self.within = frozenset(values) if self.within is None else self.within.intersection(values)
+        self.within += (values,)
 
     def look(self) -> NoReturn:
         """For whoever needs the value."""

@@ -25,7 +25,7 @@ from dpproxy.engine.visible import Views, fitting
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import recorder
 from dpproxy.planner.accept import parse
-from dpproxy.planner.access import LONGEST_WORK, Context, no_check
+from dpproxy.planner.access import LONGEST_WORK, Context, Estimates, no_check
 from dpproxy.planner.routing import plan_routed, plan_unasked
 from dpproxy.planner.rows.scans import prepared_names
 from dpproxy.planner.shapes import (
@@ -128,9 +128,10 @@ class ShapeCache:
             return None
         places, key = _bound_key(bound, numbers)
         shape = self._shapes.get(key)
-        if shape is None or shape.template is None:
+        values = exact_values([bound.values[place] for place in places])
+        if shape is None or shape.template is None or not shape.template.fits(values):
             return None
-        return shape.template.with_(exact_values([bound.values[place] for place in places]))
+        return shape.template.with_(values)
 
     def learn_bound(self, bound: BoundStatement, tree: exp.Expr, plan: Plan, planner: _Planner) -> None:
         """Remember the shape of a statement with parameters, as ``learn`` does for one without."""
@@ -210,7 +211,7 @@ class Plans:
         backend: Source,
         prepared: PreparedTables,
         counted: Callable[[Caller, Plan], float | None],
-        earlier: Callable[[Caller, Plan], Sequence[Sequence[object]] | None],
+        earlier: Callable[[Caller, Plan], Estimates | None],
         log: AuditLog,
         config: Config,
     ) -> None:

@@ -7,13 +7,13 @@ value they can have; it is used only where, with the constants of the statement 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
@@ -157,15 +157,15 @@ def _has_hole(found: Term) -> bool:
 
 
 class Template(Struct, frozen=True):
-    """The plan of a shape, the exact stages of its parts, and the texts that it holds for where it is not all."""
+    """The plan of a shape, the exact stages of its parts, and by place which constants it holds for alone."""
 
     plan: Plan
     exact: tuple[ExactShape, ...]
-    within: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    within: tuple[tuple[int, Container[object]], ...] = ()
 
     def fits(self, values: Sequence[Value]) -> bool:
         """Whether it holds for constants of its classes."""
-        return all(values[place] in texts for place, texts in self.within.items())
+        return all(values[place] in allowed for place, allowed in self.within)
 
     def with_(self, values: Sequence[Value]) -> Plan:
         """The plan of a statement."""
@@ -228,18 +228,22 @@ def template(
         )
 
     found, values = planned(tree.transform(opened), Parameters(kinds, unseen)), cut.values(places)
-    within = {u.place: u.within for u in unseen if u.within is not None}
-    for place in (place for place, texts in within.items() if values[place] not in texts):
-        raise nodes.Looked(place)
-    made = checked(found, plan, values)
-    return None if made is None else replace(made, within=within)
+    return checked(found, plan, values, unseen)
 
 
-def checked(found: object, plan: Plan, values: Sequence[Value]) -> Template | None:
-    """The template out of a plan of unseen constants, if with these values it is this plan, its normal forms too."""
+def checked(
+    found: object, plan: Plan, values: Sequence[Value], unseen: Sequence[Unseen] = ()
+) -> Template | None:
+    """The template out of a plan of unseen constants, if with these values it is this plan, its normal forms too.
+
+    Raises ``Looked`` where it holds for others than a value.
+    """
     if not isinstance(found, Plan):
         return None
-    made = Template(found, tuple(ExactShape.of(part.query) for part in found.parts))
+    within = tuple((u.place, allowed) for u in unseen for allowed in u.within)
+    for place in (place for place, allowed in within if values[place] not in allowed):
+        raise nodes.Looked(place)
+    made = Template(found, tuple(ExactShape.of(part.query) for part in found.parts), within)
     filled_in = made.with_(values)
     if filled_in != plan or _forms(filled_in) != _forms(plan):
         return None
@@ -287,7 +291,8 @@ def bound_template(
         found = class_of(values[place], given.types[place + 1])
         values[place] = values[place] if found is None else Unseen(index, found[0])
     made = planned(Parameters(dict(given.types), tuple(values)))
-    return checked(made, plan, exact_values([given.values[place] for place in places]))
+    unseen = [value for value in values if isinstance(value, Unseen)]
+    return checked(made, plan, exact_values([given.values[place] for place in places]), unseen)
 
 
 def exact_values(values: Sequence[object]) -> list[Value]:

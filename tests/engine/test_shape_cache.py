@@ -25,7 +25,7 @@ SETTINGS = {**DEFAULTS, "dp.epsilon": "1"}
 COUNT = "SELECT count(*) FROM t WHERE x > {}"
 SHAPES = (
     COUNT,
-    "SELECT k, count(*) FROM t WHERE {} <= y AND x <> {}.5 GROUP BY k ORDER BY k LIMIT 7",
+    "SELECT k, count(*) FROM t WHERE {} <= x AND x <> {}.5 GROUP BY k ORDER BY k LIMIT 7",
     "SELECT k, avg(y) FROM t WHERE x < {}.25 AND b GROUP BY 1",
 )
 
@@ -77,6 +77,14 @@ def test_the_third_of_a_shape_is_known_as_it_would_have_been_planned(engine: Eng
     assert made is not None
     assert replace(found, statement=SelectStatement()) == replace(prepared, statement=SelectStatement())
     assert made == plan(engine, sql)
+
+
+def test_a_constant_that_no_value_passes_is_told_of_whatever_the_shape_is(engine: Engine):
+    teach(engine, COUNT)
+    told = 'column "x" is compared with a value outside of its declared ones'
+    for number, is_told in ((61, False), (150, True), (62, False)):
+        notices = ask(engine, COUNT.format(number), epsilon="1").notices
+        assert any(n.message == told for n in notices) is is_told
 
 
 def test_an_answer_of_a_shape_is_charged_recorded_and_replayed_as_any_other(engine: Engine, home: Path):

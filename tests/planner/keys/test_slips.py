@@ -5,11 +5,26 @@ import pytest
 from tests.golden.world import World, build, plan_of
 
 HEADER = (
-    "CREATE TABLE visits (id INTEGER, ward VARCHAR, city VARCHAR, cost INTEGER)",
+    "CREATE TABLE visits (id INTEGER, ward VARCHAR, city VARCHAR, cost INTEGER, day DATE)",
     "ALTER TABLE visits SET PRIVACY KEY (id)",
     "ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN IN ('north', 'south')",
     "ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 99",
+    "ALTER TABLE visits ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN '2024-01-01' AND '2024-12-31'",
+    "CREATE TABLE cities (city VARCHAR)",
+    "INSERT INTO cities VALUES ('Oslo'), ('Rome')",
+    "ALTER TABLE cities SET PRIVACY PUBLIC",
+    "ALTER TABLE visits ALTER COLUMN city SET PRIVACY DOMAIN REFERENCES cities (city)",
 )
+WARD = 'column "ward" is compared with a text that is none of its declared values'
+CITY = 'column "city" is compared with a text that is none of its declared values'
+COST = 'column "cost" is compared with a value outside of its declared ones'
+DAY = 'column "day" is compared with a value outside of its declared ones'
+DETAILS = {
+    WARD: "Declared are 'north', 'south'.",
+    CITY: "Declared are 'Oslo', 'Rome'.",
+    COST: "Declared are 0 to 99.",
+    DAY: "Declared are DATE '2024-01-01' to DATE '2024-12-31'.",
+}
 
 
 @pytest.fixture(scope="module")
@@ -18,24 +33,50 @@ def world() -> World:
 
 
 @pytest.mark.parametrize(
-    ("where", "is_told"),
+    ("where", "told"),
     [
-        ("ward = 'ER'", True),
-        ("'ER' = v.ward", True),
-        ("ward <> 'North' OR cost > 5", True),
-        ("ward IN ('north', 'est', 'west')", True),
-        ("ward = 'ER' AND NOT ward = 'ER'", True),
-        ("ward = 'north'", False),
-        ("cost = 700", False),
-        ("ward IS NULL", False),
-        ("ward = upper('north')", False),
+        ("ward = 'ER'", WARD),
+        ("'ER' = v.ward", WARD),
+        ("ward <> 'North' OR cost > 5", WARD),
+        ("ward IN ('north', 'est', 'west')", WARD),
+        ("ward = 'ER' AND NOT ward = 'ER'", WARD),
+        ("ward = 'north'", None),
+        ("ward IS NULL", None),
+        ("ward = upper('north')", None),
+        ("city = 'Rom'", CITY),
+        ("city IN ('Oslo', 'Rome')", None),
+        ("cost = 700", COST),
+        ("cost = -1", COST),
+        ("cost = 99", None),
+        ("cost > 100", COST),
+        ("cost < 100", None),
+        ("-1 >= cost", COST),
+        ("-1 <= cost", None),
+        ("cost BETWEEN 100 AND 200", COST),
+        ("cost BETWEEN 50 AND 200", None),
+        ("day = '2023-05-05'", DAY),
+        ("day > DATE '2025-01-01'", DAY),
+        ("day < DATE '2025-01-01'", None),
+        ("day >= timestamp '2025-01-01 10:00:00'", DAY),
     ],
 )
-def test_a_notice_names_what_is_not_declared(world: World, where: str, is_told: bool):  # noqa: FBT001
+def test_a_notice_names_what_is_not_declared(world: World, where: str, told: str | None):
     plan = plan_of(world, f"SELECT count(*) FROM visits AS v WHERE {where}")
-    told = 'column "ward" is compared with a text that is none of its declared values'
-    assert [n.message for n in plan.notices] == [told] * is_told
-    assert {n.detail for n in plan.notices} <= {"Declared are 'north', 'south'."}
+    assert [(n.message, n.detail) for n in plan.notices] == ([(told, DETAILS[told])] if told else [])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FILTER (WHERE ward = 'ER') FROM visits",
+        "SELECT sum(CASE WHEN ward = 'ER' THEN cost END) FROM visits",
+        "SELECT sum(CASE ward WHEN 'ER' THEN cost END) FROM visits",
+        "SELECT ward, count(*) FROM visits GROUP BY ward HAVING ward = 'ER'",
+        "SELECT count(*) FROM visits v JOIN cities c ON v.city = c.city AND v.ward = 'ER'",
+    ],
+)
+def test_wherever_it_is_compared(world: World, sql: str):
+    assert [n.message for n in plan_of(world, sql).notices] == [WARD]
 
 
 def test_of_many_values_some_are_listed():
