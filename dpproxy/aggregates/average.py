@@ -158,4 +158,6 @@ class Average(Struct, frozen=True):
         found = self._off(noise, confidence)
         top = found.above(found.farthest)
         width = float(self.argument.centred_width * self.argument.unit * noise.rows)
-        return Error(f"({width:.15g}, {noise.rows})", None, None, f"about {top:.6g} / count", top)
+        low, high = self.limits
+        words = f"about {top:.6g} / count"
+        return Error(f"({width:.15g}, {noise.rows})", None, None, words, top, span=high - low)

@@ -69,5 +69,9 @@ class Count(Struct, frozen=True):
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         half = float(noise.half_width(confidence)[0])
         return Error(
-            f"{noise.rows}", noise.sd[0], half, rows=half if self.measure == count_measure(None) else None
+            f"{noise.rows}",
+            noise.sd[0],
+            half,
+            rows=half if self.measure == count_measure(None) else None,
+            span=1.0,
         )

@@ -57,6 +57,8 @@ class Error(Struct, frozen=True):
     """The half-width times the released count, where it is a share of that."""
     rows: float | None = None
     """The half-width in rows of the group, of their number or of ranks among them."""
+    span: float | None = None
+    """The most that one row adds to a total; of an average the width of its bounds."""
 
 
 class Aggregate(Protocol):

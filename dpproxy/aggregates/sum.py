@@ -130,5 +130,6 @@ class Sum(Struct, frozen=True):
         return duck.binary("-", value, half), duck.binary("+", value, half)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
-        width = self.argument.width * self.argument.unit * noise.rows
-        return Error(f"{float(width):.15g}", self._sd(noise), self._half_width(noise, confidence))
+        each = self.argument.width * self.argument.unit
+        half = self._half_width(noise, confidence)
+        return Error(f"{float(each * noise.rows):.15g}", self._sd(noise), half, span=float(each))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
-from math import ceil, prod
+from math import ceil, inf, prod
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -102,17 +102,20 @@ Settings = Mapping[str, str]
 """Session settings by lower-case name, as text."""
 
 
-class KeySet(Struct, frozen=True):
+class KeySet(PartlyCompared, Struct, frozen=True):
     """Group columns that vary together, and every tuple of values they can take, in declared order.
 
-    None are listed where they are ``discovered``: those of a part then are one set.
+    None are listed where they are ``discovered``: those of a part then are one set. ``names`` are for people.
     """
+
+    UNCOMPARED = frozenset({"names"})
 
     types: tuple[SqlType, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
     discovered: bool = False
     whole: tuple[bool, ...] | None = None
     """For each column, whether no row is without one of its values; None where they are declared together."""
+    names: tuple[str, ...] = ()
 
 
 class Output(Struct, frozen=True):
@@ -187,6 +190,20 @@ class ColumnError(Struct, frozen=True):
     """The half-width times the released count, where it is a share of that."""
     rows: float | None = None
     """The half-width in rows of the group, of their number or of ranks among them."""
+    span: float | None = None
+    """The most that one row adds to a total; of an average the width of its bounds."""
+
+    def half(self, count: float) -> float | None:
+        """The half-width in a group of so many rows, inside the bounds; None where it depends on more."""
+        if self.half_width is not None or self.over_count is None:
+            return self.half_width
+        return min(self.over_count / count, inf if self.span is None else self.span)
+
+    @property
+    def lost(self) -> float | None:
+        """In a group of so many rows noise is as large as the value can be; None where that is not known."""
+        half = self.half_width if self.over_count is None else self.over_count
+        return self.rows if half is None or not self.span else half / self.span
 
 
 class Payer(Struct, frozen=True):
@@ -453,18 +470,25 @@ class Plan(Struct, frozen=True):
     """What its loss was solved for, for people."""
     deadline: float = 0.0
     """Seconds its work takes, by the declared sizes and one unit's worst; it is answered then at the earliest."""
-    sized: bool = False
-    """True where EXPECTED ROWS of all its tables are in the deadline: one that is missed by far is no accident."""
+    rows: int | None = None
+    """The declared rows of its largest table; None where one of its tables has none."""
     epoch: int = 0
     """The data source's, before any public fact was read that the plan rests on."""
     cuts: tuple[str, ...] = ()
     """What is not seen of the rows as they are, by the policy."""
+    narrower: tuple[str, ...] = ()
+    """Bounds that would leave nearly all values as they are, as was released, and make less noise."""
     notices: tuple[Notice, ...] = ()
     """Notices beside its answer: they follow from the statement and the policy."""
     checks: tuple["PriorCheck", ...] = ()
     """What else is told, by what was released."""
     accuracy: "Stated | None" = None
     """What the distances of ``Output.accuracy`` mean; None where no released value is shown."""
+
+    @property
+    def sized(self) -> bool:
+        """EXPECTED ROWS of all its tables are in the deadline: one that is missed by far is no accident."""
+        return self.rows is not None
 
     @property
     def charged(self) -> tuple[Part, ...]:

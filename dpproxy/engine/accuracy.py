@@ -137,6 +137,11 @@ def _outwards(value: object, half: float, *, above: bool) -> object:
     return type(value)(number)
 
 
+def half_widths(plan: Plan, rows: Sequence[Row]) -> dict[int, list[float]]:
+    """Of each noisy column in each row of the answer stage; infinite where none is proved."""
+    return {i: _halves(o.accuracy, rows) for i, o in enumerate(plan.outputs) if o.accuracy is not None}
+
+
 def _halves(accuracy: Accuracy, rows: Sequence[Row]) -> list[float]:
     """The half-width of a column in each row; infinite where none is proved."""
     half, place = accuracy.half, accuracy.place
@@ -165,13 +170,11 @@ def accuracy_notice(
     hidden = _hidden(plan)
     if hidden and not values:
         return Notice(hidden[0], hint=NONE_SHOWN)
-    noisy = [(i, o, o.accuracy) for i, o in enumerate(plan.outputs) if o.accuracy is not None]
     if stated is None or not values:
         return None
-    if not noisy:
+    columns = measured(plan, rows, values, fresh)
+    if not columns:
         return _outer(plan)
-    new = dict(enumerate(() if fresh is None else (o.accuracy for o in fresh.outputs)))
-    columns = [_measured(i, o, accuracy, rows, values, new.get(i)) for i, o, accuracy in noisy]
     level = f"{float(stated.confidence * 100):.4g} % half-width"
     if stated.together:
         level += " of all rows that could be shown, together" if not stated.unproved else ""
@@ -217,6 +220,15 @@ def _outer(plan: Plan) -> Notice | None:
         "no half-width is stated: the values are computed from released values",
         hint="EXPLAIN (PRIVACY) of the subquery says how far off its values may be.",
     )
+
+
+def measured(
+    plan: Plan, rows: Sequence[Row], values: Sequence[Row], fresh: Plan | None = None
+) -> list[_Measured]:
+    """The noisy columns of an answer, each with the half-widths of its rows."""
+    new = dict(enumerate(() if fresh is None else (o.accuracy for o in fresh.outputs)))
+    noisy = [(i, o, o.accuracy) for i, o in enumerate(plan.outputs) if o.accuracy is not None]
+    return [_measured(i, o, accuracy, rows, values, new.get(i)) for i, o, accuracy in noisy]
 
 
 def _measured(
@@ -279,12 +291,22 @@ def _dominated(columns: Sequence[_Measured], stated: Stated) -> list[str]:
     return lines
 
 
-def _hint(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None) -> str | None:
-    """The epsilon at which the middle value of each column is known to a tenth: errors fall as 1 / epsilon, about."""
-    shares = {c.name: middle for c in columns if c.shares and isfinite(middle := median(c.shares))}
-    if plan.accuracy is None or max(shares.values(), default=0.0) <= AIM or plan.free:
+def enough(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None = None) -> Fraction | None:
+    """The epsilon at which the middle value of each column is known to a tenth: errors fall as 1 / epsilon, about.
+
+    None where it is already, or no epsilon helps.
+    """
+    known = [(c, middle) for c in columns if c.shares and isfinite(middle := median(c.shares))]
+    if plan.accuracy is None or max((middle for _, middle in known), default=0.0) <= AIM or plan.free:
         return None
-    wanted = max(_enough(c, plan, fresh) for c in columns if c.name in shares)
+    return max(_enough(c, plan, fresh) for c, _ in known)
+
+
+def _hint(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None) -> str | None:
+    """What brings the middle value of each column to a tenth."""
+    wanted = enough(columns, plan, fresh)
+    if wanted is None or plan.accuracy is None:
+        return None
     is_one = all(len(c.shares) < 2 for c in columns)
     value = "the value" if is_one else "the middle value"
     if wanted > plan.accuracy.most:

@@ -21,7 +21,7 @@ from dpproxy.backends.duckdb.prepared import PreparedTables
 from dpproxy.backends.release import Relations, ReleaseStage, Rows
 from dpproxy.backends.source import Source
 from dpproxy.engine import output, payloads, payment
-from dpproxy.engine.accuracy import accuracy_notice, presented
+from dpproxy.engine.accuracy import accuracy_notice, half_widths, presented
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.means import PartAnswer
 from dpproxy.engine.questions import (
@@ -34,6 +34,7 @@ from dpproxy.engine.questions import (
     noise_ratio,
 )
 from dpproxy.engine.replays import Execution, Replays
+from dpproxy.planner.access import Estimates
 from dpproxy.planner.reuse.descriptor import described
 from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
@@ -118,8 +119,13 @@ class Answers:
         execution.notices.extend([] if accuracy is None else [accuracy])
         return presented(plan, rows, values)
 
-    def earlier(self, caller: Caller, plan: Plan) -> Sequence[Sequence[object]] | None:
-        """The rows of a plan's answer as the caller has paid for its parts at any epsilon; None where not for all.
+    def earlier(self, caller: Caller, plan: Plan) -> Estimates | None:
+        """What a plan would show of what the caller has paid for, with its half-widths; None where not for all."""
+        rows = self.earlier_rows(caller, plan)
+        return None if rows is None else (output.convert(plan.outputs, rows), half_widths(plan, rows))
+
+    def earlier_rows(self, caller: Caller, plan: Plan) -> Rows | None:
+        """The rows of a plan's answer stage as the caller has paid for its parts at any epsilon.
 
         What else the plan computes of them, half-widths above all, is of its own epsilon.
         """
@@ -133,7 +139,7 @@ class Answers:
             if found is None and not part.vacuous:
                 return None
             relations.append((part, self._release.zeros(part) if found is None else found.released))
-        return output.convert(plan.outputs, self._release.answer(plan, relations, [], caller.session))
+        return self._release.answer(plan, relations, [], caller.session)
 
     def at_hand(
         self, execution: Execution, replan: Callable[[tuple[Drawn, ...]], Plan | None]

@@ -20,14 +20,16 @@ from dpproxy.algebra.plan import Drawn, Output, Part, Plan, PublicPlan, Settings
 from dpproxy.algebra.request import ExplainOne, ExplainSeveral, Prepared, Request
 from dpproxy.config import settings as session
 from dpproxy.engine import payment
+from dpproxy.engine.advice import Earlier, GroupSize, advice, group_size
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.cubes import Cubes
+from dpproxy.engine.output import convert
 from dpproxy.engine.questions import derived_sum, noise_ratio
 from dpproxy.engine.replays import MOST_NOISE, Execution
 from dpproxy.planner.explain import cube_of, explain_json, explain_text, unpaid
 from dpproxy.planner.reuse.descriptor import described
 from dpproxy.policy.model import Policy
-from dpproxy.values.errors import InvalidParameter
+from dpproxy.values.errors import InvalidParameter, Refusal
 from dpproxy.values.pgtypes import TEXT, Column
 
 EXPLAIN_COLUMNS = (Column("QUERY PLAN", TEXT),)
@@ -130,32 +132,48 @@ def explain_lines(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[st
     request = replace(desk.request, prepared=statement.query)
     plan = desk.plan(request, None)
     known: dict[int, Drawn] = {}
+    advised: list[str] = []
     if isinstance(plan, Plan):
         known = desk.free_parts(plan)
         if known:
             drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
             plan = desk.plan(request, drawn)
         if isinstance(plan, Plan):
+            worst, _, reuse = tolerance(desk.settings)
+            advised = advice(plan, _size(plan, desk), _earlier_rows(plan, desk), worst if reuse else 0.0)
             plan = _numbered(plan, desk)
     if statement.as_json:
-        return [explain_json(plan, desk.confidence, known, desk.shown)]
-    return explain_text(plan, desk.confidence, known, desk.shown, verbose=statement.verbose)
+        return [explain_json(plan, desk.confidence, known, desk.shown, advised)]
+    return explain_text(plan, desk.confidence, known, desk.shown, advice=advised, verbose=statement.verbose)
 
 
-def _numbered(plan: Plan, desk: Desk) -> Plan:
-    """The plan with numbers for half-widths that depend on a count, where that count was released to the caller."""
-    count = desk.answers.replays.smallest_group(desk.request.caller, plan)
-    if count is None:
+def _earlier_rows(plan: Plan, desk: Desk) -> Earlier | None:
+    """What was released to the caller; None where not all was."""
+    try:
+        rows = desk.answers.earlier_rows(desk.request.caller, plan)
+    except Refusal:  # what is computed of these values is none
+        return None
+    return None if rows is None else (rows, convert(plan.outputs, rows))
+
+
+def _size(plan: Plan, desk: Desk) -> GroupSize | None:
+    return group_size(plan, desk.answers.replays.smallest_group(desk.request.caller, plan))
+
+
+def _numbered(plan: Plan | PublicPlan, desk: Desk) -> Plan | PublicPlan:
+    """The plan with numbers for half-widths that depend on a count, where that is known."""
+    size = None if isinstance(plan, PublicPlan) else _size(plan, desk)
+    if isinstance(plan, PublicPlan) or size is None:
         return plan
-    return replace(plan, outputs=tuple(_output(o, max(1.0, count)) for o in plan.outputs))
+    return replace(plan, outputs=tuple(_output(o, size) for o in plan.outputs))
 
 
-def _output(output: Output, count: float) -> Output:
+def _output(output: Output, size: GroupSize) -> Output:
     error = output.error
     if error is None or error.over_count is None:
         return output
-    half = error.over_count / count
-    words = f"about {half:.6g} in the smallest group, of {count:g} rows ({error.formula})"
+    half = error.half(size.rows)
+    words = f"about {half:.6g} in {size.words} of {size.rows:.6g} rows ({error.formula})"
     return replace(output, error=replace(error, half_width=half, formula=words))
 
 
@@ -198,7 +216,7 @@ def _priced(
     words += [f"follows from statement {n}" for n in follows]
     known |= {i: drawn for i, (_, drawn) in earlier.items()}
     drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
-    shown = desk.plan(request, drawn) if known else plan
+    shown = _numbered(desk.plan(request, drawn) if known else plan, desk)
     because = "; ".join(words) or ("follows from the policy" if plan.free else "")
     fresh = tuple(p for i, p in enumerate(plan.parts) if i not in known and not p.vacuous)
     return PricedStatement(request, plan, shown, *unpaid(plan, known), because, fresh, follows)
@@ -379,10 +397,12 @@ def half_widths(plan: Plan | PublicPlan) -> dict[str, float | None]:
 
 
 def _widths(each: PricedStatement) -> str:
+    errors = {o.column.name: o.error for o in each.answered_plan.outputs if o.error is not None}
     known = [
-        f"{name} {half:.6g}" for name, half in half_widths(each.answered_plan).items() if half is not None
+        f"{name} {error.formula if error.half_width is None else f'{error.half_width:.6g}'}"
+        for name, error in errors.items()
     ]
-    return f", half-width {', '.join(known)}" if known else ""
+    return f", half-width {'; '.join(known)}" if known else ""
 
 
 def _as_json(

@@ -42,7 +42,11 @@ def _no_counts(_: Plan) -> float | None:
     return None
 
 
-def _no_earlier(_: Plan) -> Sequence[Sequence[object]] | None:
+Estimates = tuple[Sequence[Sequence[object]], Mapping[int, Sequence[float]]]
+"""Rows that are shown, and by the place of each noisy column its half-width in each row."""
+
+
+def _no_earlier(_: Plan) -> Estimates | None:
     return None
 
 
@@ -68,7 +72,7 @@ class Context(Struct, frozen=True):
     """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""
     counted: Callable[[Plan], float | None] = _no_counts
     """The least number of rows of a plan's groups that was released to the caller; None where none was."""
-    earlier: Callable[[Plan], Sequence[Sequence[object]] | None] = _no_earlier
+    earlier: Callable[[Plan], Estimates | None] = _no_earlier
     """The rows of a plan's answer from what was released to the caller at any epsilon; None where that is not all."""
     snapshot: str = ""
     """Names the state of the data, and the secret that cuts rows; empty where nobody knows."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 from sqlglot import exp
 
 from dpproxy.aggregates.average import Average
@@ -113,15 +113,7 @@ def _column(
     error = None
     if call is not None:
         found = call.error(scope.confidence)
-        error = ColumnError(
-            duck.words(item.node.unnest()).lower(),
-            found.sensitivity,
-            found.noise_sd,
-            found.half_width,
-            found.formula,
-            found.over_count,
-            found.rows,
-        )
+        error = ColumnError(duck.words(item.node.unnest()).lower(), *astuple(found))
     held = replace(value, sql=duck.column(f"c{index}"))
     within = call.aggregate.limits if call is not None and isinstance(call.aggregate, Average) else None
     return OpenColumn(item.name, held, floor, error, literal, ceiling=ceiling, within=within)

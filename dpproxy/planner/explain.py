@@ -167,13 +167,14 @@ def explain_text(
     stored: Mapping[int, Drawn] = NONE,
     shown: Shown = printing.text,
     *,
+    advice: Sequence[str] = (),
     verbose: bool = False,
 ) -> list[str]:
     """The plan as lines of at most ``WIDTH``, one per row of the answer; ``verbose`` adds what is run, as ``shown``.
 
     The parts that are ``stored`` cost their caller nothing.
     """
-    lines = _said(plan, confidence, stored)
+    lines = [*_said(plan, confidence, stored), *advice]
     lines += _stages(plan, shown) if verbose else []
     return [short for line in lines for short in _short(line)]
 
@@ -338,7 +339,10 @@ def _error(output: Output, confidence: Fraction) -> str:
     if error.formula is not None and error.sensitivity == ANY:
         return f"{error.aggregate}, {error.formula}"
     if error.noise_sd is None or error.half_width is None:
-        return f"{error.aggregate}, sensitivity {error.sensitivity}, {percent} half-width {error.formula}"
+        most = "" if error.half_width is not None or not error.span else f", at most {error.span:.6g}"
+        return (
+            f"{error.aggregate}, sensitivity {error.sensitivity}, {percent} half-width {error.formula}{most}"
+        )
     return (
         f"{error.aggregate}, sensitivity {error.sensitivity}, noise sd {error.noise_sd:.6g}, "
         f"{percent} half-width {error.half_width:.6g}"
@@ -350,6 +354,7 @@ def explain_json(
     confidence: Fraction,
     stored: Mapping[int, Drawn] = NONE,
     shown: Shown = printing.text,
+    advice: Sequence[str] = (),
 ) -> str:
     """The plan as one JSON document; the parts that are ``stored`` cost their caller nothing."""
     if isinstance(plan, PublicPlan):
@@ -371,6 +376,7 @@ def explain_json(
         "keys": None if plan.discovered else plan.groups,
         "confidence": float(confidence),
         "columns": [_column(o) for o in plan.outputs],
+        "advice": [line.strip() for line in advice],
         "notices": [{"message": n.message, "detail": n.detail} for n in plan.notices],
         "parts": [_part(p, shown) for p in plan.parts],
         "answer": plan.answer,

@@ -45,6 +45,8 @@ class Planning(Struct):
     """The privacy units of the parts, for people."""
     cuts: list[str] = field(default_factory=list)
     """What is not seen of the rows as they are, for people."""
+    narrower: list[str] = field(default_factory=list)
+    """Narrower bounds, for people."""
     labels: list[str] = field(default_factory=list)
     inputs: dict[nodes.Query, int] = field(default_factory=dict)
     """Queries of one value over released relations; the parameters of exact stages from $2 on stand for them."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 from msgspec.structs import replace
 from sqlglot import exp
@@ -87,15 +88,17 @@ def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan
         return _planned(tree, priced, parameters, known)
 
     def plan_for(asked: Context) -> Plan | PublicPlan:
-        return within_target(asked, plan_at, lambda: _rows(tree, context))
+        return within_target(asked, plan_at, partial(_written, tree))
 
     return or_enough(context, plan_for, lambda: most_epsilon(*find_payer(_guess(tree, context), context)))
 
 
-def _rows(tree: exp.Expr, context: Context) -> int | None:
-    """The declared rows of the largest protected table; None where one of them has none."""
-    known = [context.policy.tables[t.table].expected_rows for t in _guess(tree, context)]
-    return None if None in known else max((k for k in known if k is not None), default=None)
+def _written(tree: exp.Expr, count: bool) -> str:  # noqa: FBT001
+    """The statement for people, with count(*) behind its columns where asked for."""
+    copy = tree.copy()
+    if count and type(copy) is exp.Select:
+        copy.append("expressions", exp.Count(this=exp.Star()))
+    return duck.words(copy)
 
 
 def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _Counts) -> Plan | PublicPlan:
@@ -325,6 +328,7 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         answer=answer,
         unit="; ".join(planning.units),
         cuts=tuple(planning.cuts),
+        narrower=tuple(dict.fromkeys(planning.narrower)),
         outputs=outputs,
         payer=payer,
         label=label,
@@ -333,7 +337,7 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         publics=tuple(planning.publics),
         empty=isinstance(found, Scan) or found.empty,
         deadline=deadline(planning, parts),
-        sized=expected(planning) is not None,
+        rows=max(expected(planning), default=None),
         notices=tuple(planning.notices),
         checks=tuple(dict.fromkeys(planning.checks)),
         accuracy=_stated(planning, payer, parts),

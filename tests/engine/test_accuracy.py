@@ -206,6 +206,13 @@ def test_noise_that_dominates_is_said_with_the_epsilon_that_helps(engine: Engine
     assert said.hint == "SET dp.epsilon = 0.875; brings half-widths to about 10 % of the middle value."
 
 
+def test_columns_may_have_the_same_name(engine: Engine):
+    sql = "SELECT sum(x) AS total, sum(y) AS total FROM t"
+    plan = with_halves(planned(engine, sql, epsilon="0.1"), 500.0, 250.0)
+    said = notice(plan, [(1000, 0)])
+    assert said.hint == "SET dp.epsilon = 0.5; brings half-widths to about 10 % of the value."
+
+
 def test_beside_stored_answers_the_epsilon_is_that_of_a_new_draw(engine: Engine):
     """A stored release answers again up to its own epsilon: more is named."""
     sql = "SELECT k, sum(x) AS total FROM t GROUP BY k"

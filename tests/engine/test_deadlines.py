@@ -157,7 +157,7 @@ def test_without_declared_sizes_nothing_is_refused():
     deadlines = Deadlines(0.01)
     deadlines.note(b"stage", PLAN, 1e6)
     deadlines.check(b"stage")
-    sized = replace(PLAN, sized=True)
+    sized = replace(PLAN, rows=1)
     deadlines.note(b"stage", sized, module.LEAST)
     deadlines.note(b"other", replace(sized, deadline=10.0), 10.0 * module.LATE_FACTOR)
     deadlines.check(b"stage")

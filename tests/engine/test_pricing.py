@@ -134,9 +134,7 @@ def test_the_half_width_of_an_average_is_a_number_once_its_count_is_released(eng
     top = float(before["half_width_formula"].split()[1])
     # The noise of a count of 200 rows has sd 20 at most: off by more than 150 less than once in 1e9.
     assert top / 350 < after["half_width"] < top / 50
-    assert any(
-        "in the smallest group, of" in line for line in run(engine, f"EXPLAIN (PRIVACY) {sql}", caller)
-    )
+    assert any("in the smallest group of" in line for line in run(engine, f"EXPLAIN (PRIVACY) {sql}", caller))
 
 
 def test_a_split_adds_up_and_makes_errors_alike(engine: Engine):

@@ -40,7 +40,8 @@ def key_sets(
         listed = tuples_of(keys, planning)
         step(len(listed), position(several[0]))
         whole = tuple(k.whole for k in keys) if tuples_of is _alone else None
-        sets.append(KeySet(tuple(k.typed.type for k in keys), listed, whole=whole))
+        names = tuple(k.name for k in keys)
+        sets.append(KeySet(tuple(k.typed.type for k in keys), listed, whole=whole, names=names))
     return by_node, tuple(sets)
 
 

@@ -117,7 +117,8 @@ def _merged(
     )
     wholes = [w for i in touched for w in sets[i].whole or ()]
     whole = None if any(sets[i].whole is None for i in touched) else tuple(wholes)
-    joint = KeySet(tuple(t for i in touched for t in sets[i].types), rows, whole=whole)
+    types, names = (tuple(v for i in touched for v in getattr(sets[i], of)) for of in ("types", "names"))
+    joint = KeySet(types, rows, whole=whole, names=names)
     rest = tuple(sets[i] for i in order[len(touched) :])
     return {n: (moved.index(i), k) for n, (i, k) in by_node.items()}, (joint, *rest)
 

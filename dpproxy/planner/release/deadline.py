@@ -78,17 +78,17 @@ def _around(rows: JoinedRows) -> Iterator[Scan]:
         yield from _around(rows.outer)
 
 
-def expected(planning: Planning) -> int | None:
-    """The declared rows of all protected tables of the statement; None where one has no hint."""
+def expected(planning: Planning) -> list[int]:
+    """The declared rows of each protected table of the statement; empty where one has no hint."""
     tables = planning.context.policy.tables
     sizes = [tables[name].expected_rows for name in {t.table for t in planning.tables}]
     known = [size for size in sizes if size is not None]
-    return sum(known) if sizes and len(known) == len(sizes) else None
+    return known if len(known) == len(sizes) else []
 
 
 def deadline(planning: Planning, parts: Sequence[Part]) -> float:
     """Seconds of the exact stages and the draws of ``parts``. Raises ``TooComplex`` where one unit takes too long."""
-    rows = ceil((expected(planning) or 0) * planning.fan)
+    rows = ceil(sum(expected(planning)) * planning.fan)
     charged = [p for p in parts if not p.vacuous]
     costs = Costs(planning.parameters.longest)
     worst = sum(_worst(planning, p.query, costs) for p in charged)

@@ -33,12 +33,17 @@ _AROUND = (Fraction(101, 100), Fraction(99, 100), Fraction(11, 10), Fraction(9, 
 CANNOT = "dp.target_error cannot be met"
 _OTHERWISE = "SET dp.epsilon instead, or dp.target_error = off;"
 _FIRST = "Ask once at a small epsilon, with dp.target_error = off: what is released then is what it is estimated from."
+_WITH_COUNT = (
+    "Which groups are so large follows from released counts: have count(*) in the statement, now and then."
+)
+_SMALL = Fraction(1, 20)
+"""The epsilon that is proposed for what is estimated from."""
 
 
-def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | None]) -> Plan | PublicPlan:
+def within_target(context: Context, plan_at: PlanAt, written: Callable[[bool], str]) -> Plan | PublicPlan:
     """The plan at the epsilon that dp.target_error asks for; as it is where that is not set, or stored answers are.
 
-    ``rows`` are the declared rows of the largest table.
+    ``written`` is the statement for people, with count(*) besides where that is True.
 
     Errors: ``InvalidParameter`` where no epsilon up to the limits is enough, or an error is not known beforehand.
     """
@@ -46,19 +51,28 @@ def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | No
     if target is None or context.losses is not None:
         return plan_at(context)
     plan_at = _once(plan_at)
+    try:
+        return _within(context, target, plan_at)
+    except _NotKnown as error:
+        first = f"/*+ dp(epsilon={float(min(_SMALL, error.most)):g}, target_error=off) */"
+        error.hint = f"{first} {written(error.count)};"
+        raise
+
+
+def _within(context: Context, target: Target, plan_at: PlanAt) -> Plan | PublicPlan:
     most = plan_at(priced(context, None))
     if isinstance(most, PublicPlan) or most.free:
         return most
     cap = _most(context, most)
     if not any(" quantiles=" in part.noise for part in most.parts):
-        return _solved(context, target, plan_at, cap, rows)
+        return _solved(context, target, plan_at, cap)
     found: list[Plan] = []
     for way in (
         replace(context, apart=True),
         context,
     ):  # what is stated of several quantiles together may be more
         try:
-            found.append(_solved(way, target, plan_at, cap, rows))
+            found.append(_solved(way, target, plan_at, cap))
         except InvalidParameter:
             if way is context and not found:
                 raise
@@ -70,7 +84,7 @@ def _once(plan_at: PlanAt) -> PlanAt:
     plans: dict[tuple[object, ...], Plan | PublicPlan] = {}
 
     def plan(asked: Context) -> Plan | PublicPlan:
-        key = asked.apart, asked.settings["dp.epsilon"], asked.settings["dp.intervals"]
+        key = asked.apart, asked.settings["dp.epsilon"]
         if key not in plans:
             plans[key] = plan_at(asked)
         return plans[key]
@@ -78,15 +92,13 @@ def _once(plan_at: PlanAt) -> PlanAt:
     return plan
 
 
-def _solved(
-    context: Context, target: Target, plan_at: PlanAt, cap: Fraction, rows: Callable[[], int | None]
-) -> Plan:
+def _solved(context: Context, target: Target, plan_at: PlanAt, cap: Fraction) -> Plan:
     """The plan at the least epsilon. Raises ``InvalidParameter`` where that is above the cap."""
     plan = _at(context, plan_at, cap)
-    search = _Search(target, context, plan_at, _count(plan, target, context, rows))
+    search = _Search(target, context, plan_at, _count(plan, target, context))
     least = search.worst(cap)
     if least > target.amount:
-        raise _above(target, cap, least)
+        raise _above(target, cap, least, groups=plan.groups)
     found = _least(search.error, target.amount, cap)
     return replace(_at(context, plan_at, found), solved=search.words(found))
 
@@ -114,7 +126,7 @@ class _Search(Struct, frozen=True):
         estimates = self._estimated(epsilon, unknown)
         for i in unknown:
             if estimates.get(i) is None:
-                raise _unknown(plan.outputs[i], self.target, self.count)
+                raise _unknown(plan, plan.outputs[i], self.target, self.count)
         found = [error for error in (*known.values(), *estimates.values()) if error is not None]
         if not found:
             raise InvalidParameter(f"{CANNOT}: no column is made of an aggregate", hint=_OTHERWISE)
@@ -132,29 +144,30 @@ class _Search(Struct, frozen=True):
 
     def _estimated(self, epsilon: Fraction, columns: Sequence[int]) -> dict[int, float | None]:
         """The worst error of each of these columns around the values that were released before; None if unknown."""
-        if not columns:
+        plan = _at(self.context, self.plan_at, epsilon)
+        number, least = _counting(plan), self.target.rows
+        earlier = self.context.earlier(plan) if columns and (least is None or number is not None) else None
+        if earlier is None:
             return {}
-        given = {**self.context.settings, "dp.intervals": "columns"}
-        plan = _at(replace(self.context, settings=given), self.plan_at, epsilon)
-        rows = self.context.earlier(plan)
-        noisy = [i for i, o in enumerate(plan.outputs) if o.accuracy is not None]
-        first = len(plan.outputs) - 2 * len(noisy)  # the ends of intervals follow the columns, in their order
-        if not rows:
-            return {}
-        number = next((i for i, o in enumerate(plan.outputs) if o.error is not None and o.error.rows), None)
-        if self.target.rows is not None and number is not None:
-            rows = [row for row in rows if (_number(row[number]) or 0.0) >= self.target.rows]
-        return {i: _widest(rows, i, first + 2 * noisy.index(i), self.target) for i in columns if i in noisy}
+        rows, halves = earlier
+        kept = [
+            n
+            for n, row in enumerate(rows)
+            if least is None or (number is not None and (_number(row[number]) or 0.0) >= least)
+        ]
+        return {
+            i: _widest([(_number(rows[n][i]), halves[i][n]) for n in kept], self.target)
+            for i in columns
+            if i in halves
+        }
 
 
-def _widest(rows: Sequence[Sequence[object]], column: int, ends: int, target: Target) -> float | None:
-    """The largest error of a column; None where a row has no interval, or there is no row."""
+def _widest(pairs: Sequence[tuple[float | None, float]], target: Target) -> float | None:
+    """The largest error of values with their half-widths; None where one has none, or there is no value."""
     found = []
-    for row in rows:
-        value, low, high = _number(row[column]), _number(row[ends]), _number(row[ends + 1])
-        if value is None or low is None or high is None:
+    for value, half in pairs:
+        if value is None or not isfinite(half):
             return None
-        half = max(high - value, value - low)
         found.append(half if not target.is_share else half / abs(value) if value else inf)
     return max(found, default=None)
 
@@ -211,12 +224,24 @@ def predicted(plan: Plan, target: Target, count: float | None) -> dict[int, floa
 def _predicted(error: ColumnError, target: Target, count: float | None) -> float | None:
     if target.is_share:
         return None if error.rows is None or count is None else error.rows / count
-    if error.half_width is not None:
-        return error.half_width
-    return None if error.over_count is None or count is None else error.over_count / count
+    return error.half_width if count is None else error.half(count)
 
 
-def _unknown(output: Output, target: Target, count: float | None) -> InvalidParameter:
+def _counting(plan: Plan) -> int | None:
+    """The place of a column that counts the rows of groups."""
+    errors = [(i, o.error) for i, o in enumerate(plan.outputs) if o.error is not None]
+    return next((i for i, e in errors if e.rows is not None and e.span is not None), None)
+
+
+class _NotKnown(InvalidParameter):
+    """What has to be released first, at ``most`` epsilon; with a ``count`` where that tells groups apart."""
+
+    def __init__(self, message: str, most: Fraction, *, count: bool) -> None:
+        super().__init__(message, detail=_WITH_COUNT if count else _FIRST)
+        self.most, self.count = most, count
+
+
+def _unknown(plan: Plan, output: Output, target: Target, count: float | None) -> InvalidParameter:
     name, error = output.column.name, output.error
     ranks = error is not None and error.half_width is None and error.rows is not None
     if ranks and not target.is_share:
@@ -228,16 +253,18 @@ def _unknown(output: Output, target: Target, count: float | None) -> InvalidPara
             f'{CANNOT}: the error of column "{name}" depends on how many rows there are',
             hint="Ask for their count first, or have an administrator declare EXPECTED ROWS of the table.",
         )
-    return InvalidParameter(
-        f'{CANNOT}: the error of column "{name}" is not known beforehand', detail=_FIRST, hint=_OTHERWISE
-    )
+    if plan.accuracy is None:
+        raise AssertionError("a column with noise")
+    is_counted = target.rows is None or _counting(plan) is not None
+    words = f'{CANNOT}: the error of column "{name}" is not known beforehand'
+    return _NotKnown(words, plan.accuracy.most, count=not is_counted)
 
 
 def _needs_count(error: ColumnError, target: Target) -> bool:
     return error.rows is not None if target.is_share else error.over_count is not None
 
 
-def _count(plan: Plan, target: Target, context: Context, rows: Callable[[], int | None]) -> float | None:
+def _count(plan: Plan, target: Target, context: Context) -> float | None:
     """Rows of a group: of the target, else of the smallest that was released, else of every group as declared."""
     if not any(o.error is not None and _needs_count(o.error, target) for o in plan.outputs):
         return None
@@ -246,22 +273,23 @@ def _count(plan: Plan, target: Target, context: Context, rows: Callable[[], int 
     released = context.counted(plan)
     if released is not None:
         return max(1.0, released)
-    declared = rows()
-    return None if declared is None else max(1.0, declared / max(1, plan.groups))
+    return None if plan.rows is None else max(1.0, plan.rows / max(1, plan.groups))
 
 
-def _above(target: Target, cap: Fraction, least: float) -> InvalidParameter:
+def _above(target: Target, cap: Fraction, least: float, *, groups: int) -> InvalidParameter:
     amount = target.words(float(target.amount))
     found = InvalidParameter(
         f"{CANNOT}: {amount} takes more than epsilon {float(cap):g}, the most this statement may cost",
         detail=f"At epsilon {float(cap):g} the worst half-width is {target.words(least)}.",
         hint=_OTHERWISE,
     )
-    if not isfinite(least):
-        return found
-    enough = f"{100 * _up(least):g} %" if target.is_share else f"{_up(least):g}"
     rows = "" if target.rows is None else f" for groups of at least {target.rows}"
-    found.hint = f"SET dp.target_error = '{enough}{rows}';"
+    if target.is_share and target.rows is None and groups > 1 and least > 1:
+        found.hint = f"SET dp.target_error = '{amount} for groups of at least 100'; and have count(*) in the statement."
+        found.detail = "The values of one group are no larger than their noise: it may be of nobody."
+    elif isfinite(least):
+        enough = f"{100 * _up(least):g} %" if target.is_share else f"{_up(least):g}"
+        found.hint = f"SET dp.target_error = '{enough}{rows}';"
     return found
 
 

@@ -15,6 +15,8 @@ from dpproxy.policy.suggest_unit import is_unique
 
 MOST_COLUMNS = 8
 """That are named."""
+NEARLY_ALL = 99
+"""Percent of people who lose nothing by a bound that is proposed."""
 
 
 def note_cuts(select: exp.Select, rows: JoinedRows, planning: Planning) -> None:
@@ -57,6 +59,20 @@ def _whole(quantiles: LimitQuantiles | None, most: int) -> str:
     return "" if quantiles is None else f" ({_percent(quantiles, quantiles.upto(most))} lose none)"
 
 
+def _narrower(name: str, domain: Between, quantiles: LimitQuantiles) -> list[str]:
+    """A bound that nearly all values are below, where it is much nearer than the declared one."""
+    marks = [mark for share, mark in quantiles.shares if share >= NEARLY_ALL]
+    least = min(marks, default=domain.high)
+    if not isinstance(least, int | Fraction) or not isinstance(domain.high, int | Fraction):
+        return []
+    if isinstance(domain.low, int | Fraction) and 2 * (least - domain.low) <= domain.high - domain.low:
+        kept = constant(least)
+        return [
+            f"a narrower bound: least({name}, {kept}) leaves {_percent(quantiles, quantiles.upto(least))} as they are"
+        ]
+    return []
+
+
 def _percent(quantiles: LimitQuantiles, share: Fraction) -> str:
     return f"{decimal(share)} % \u00b1 {decimal(quantiles.within)} % of people"
 
@@ -80,4 +96,7 @@ def _moved(select: exp.Select, rows: JoinedRows, planning: Planning) -> Iterator
         if quantiles is not None:
             share = _percent(quantiles, quantiles.inside(domain.low, domain.high))
             words += f" (where a row drawn at random already is, of {share})"
+            planning.narrower += (
+                _narrower(field.name, domain, quantiles) if node.find_ancestor(exp.AggFunc) else []
+            )
         yield f"{words}, NULL to the middle" if domain.not_null else words

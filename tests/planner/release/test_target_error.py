@@ -13,7 +13,7 @@ from dpproxy.config.setting_checks import Target
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner import query
 from dpproxy.planner.accept import accept, parse
-from dpproxy.planner.access import Context
+from dpproxy.planner.access import Context, Estimates
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.query import plan_query
 from dpproxy.planner.release.target_error import predicted
@@ -214,12 +214,12 @@ def test_an_average_of_groups_of_at_least_so_many(world: World):
 def test_what_is_not_known_is_estimated_from_earlier_releases(world: World):
     seen: list[Plan] = []
 
-    def earlier(asked: Plan) -> Sequence[Sequence[object]]:
-        """A sum of 10,000 with the interval that the epsilon gives; a group of few rows does not count."""
+    def earlier(asked: Plan) -> Estimates:
+        """A sum of 10,000 with the half-width that the epsilon gives; a group of few rows does not count."""
         seen.append(asked)
         half = next(o.error.half_width for o in asked.outputs if o.column.name == "s" and o.error is not None)
         assert half is not None
-        return [("a", 900, 10_000, 0, 0, 10_000 - half, 10_000 + half), ("b", 3, 0, 0, 0, -half, half)]
+        return [("a", 900, 10_000), ("b", 3, 0)], {1: [9.0, 9.0], 2: [half, half]}
 
     given = replace(context(world, "5 % for groups of at least 500"), earlier=earlier)
     found = planned(given, "SELECT k, count(*) AS n, sum(x) AS s FROM t GROUP BY k")
@@ -227,8 +227,25 @@ def test_what_is_not_known_is_estimated_from_earlier_releases(world: World):
     assert half is not None
     assert 480 < half <= 500
     assert found.solved.endswith("as estimated from earlier releases for s")
-    assert {o.column.name for o in seen[-1].outputs} >= {"s_ci_low", "s_ci_high"}
-    assert not any(o.column.name == "s_ci_low" for o in found.outputs)
+    with pytest.raises(InvalidParameter) as caught:
+        planned(given, "SELECT k, sum(x) AS s FROM t GROUP BY k")
+    first = "/*+ dp(epsilon=0.05, target_error=off) */"
+    assert caught.value.hint == f"{first} SELECT k, SUM(x) AS s, COUNT(*) FROM t GROUP BY k;"
+
+
+def test_what_was_never_released_is_asked_for_first(world: World):
+    for error in ("5 %", "5 % for groups of at least 500"):
+        with pytest.raises(InvalidParameter, match="is not known beforehand") as caught:
+            plan(world, "SELECT k, count(*), stddev(x) FROM t GROUP BY k", error)
+        first = "/*+ dp(epsilon=0.05, target_error=off) */"
+        assert caught.value.hint == f"{first} SELECT k, COUNT(*), STDDEV(x) FROM t GROUP BY k;"
+
+
+def test_of_a_group_of_nobody_no_share_is_met(world: World):
+    given = replace(context(world, "5 %"), earlier=lambda _: ([("a", 900), ("b", 0)], {1: [9.0, 9.0]}))
+    with pytest.raises(InvalidParameter, match="cannot be met") as caught:
+        planned(given, "SELECT k, sum(x) AS s FROM t GROUP BY k")
+    assert "for groups of at least 100" in str(caught.value.hint)
 
 
 def test_what_is_free_or_stored_is_planned_as_it_is(world: World):
@@ -241,4 +258,4 @@ def test_what_is_free_or_stored_is_planned_as_it_is(world: World):
 def test_a_share_of_an_average_needs_its_value_and_not_a_number_of_rows(world: World, error: str):
     with pytest.raises(InvalidParameter, match="not known beforehand") as caught:
         plan(world, "SELECT k, avg(x) FROM t GROUP BY k", error)
-    assert "Ask once" in str(caught.value.detail)
+    assert str(caught.value.hint).startswith("/*+ dp(epsilon=0.05, target_error=off) */ SELECT k, AVG(x)")
