@@ -2,6 +2,7 @@
 
 import gc
 import os
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,6 +18,11 @@ from dpproxy.system.process import serve_command
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import say, tell
 from dpproxy.values.errors import StartupError
+
+GARBAGE: Final = (5_000, 20, 20)
+"""When garbage is looked for: by default trees of statements that run are taken for what stays, and all that stays is
+looked through every few seconds, for up to 0.1 s in which nothing is answered.
+"""
 
 
 def serve(arguments: Arguments) -> int:
@@ -97,6 +103,7 @@ def _serve(config: Config, place: Place) -> None:
         served = f"serving {', '.join(versions)} on {host}:{{port}} {policy}"
 
         gc.freeze()
+        gc.set_threshold(*GARBAGE)
         gc.enable()
 
         def listening(port: int) -> None:
