@@ -3,6 +3,7 @@
 from typing import Any
 
 from dpproxy.algebra import nodes, printing
+from dpproxy.backends.duckdb.growth import growth
 from dpproxy.backends.duckdb.source import DuckDB
 
 
@@ -20,6 +21,13 @@ class Inline:
     def shown(self, query: nodes.Query) -> str:
         """As the engine reads it."""
         return printing.text(query)
+
+    def build(self, name: str, query: nodes.Node | None, *given: Any) -> None:  # noqa: ANN401
+        """As ``Remote.build``."""
+        if query is None:
+            self.engine.build(name, None, *given)
+        else:
+            self.engine.build(name, printing.text(query), *given, growth(query))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of what it stands for
         """What ``DuckDB`` has, with queries as texts."""

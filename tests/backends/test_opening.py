@@ -38,7 +38,7 @@ def opened(config: Config, secret: bytes) -> Opened:
 
 def test_a_path_is_served_and_the_name_of_its_state_depends_on_the_secret(config: Config):
     first, second = opened(config, bytes(32)), opened(config, b"1" * 32)
-    assert re.fullmatch("prepared-[0-9a-f]{24}", first.state)
+    assert re.fullmatch("prepared-[0-9a-f]{12}-[0-9a-f]{24}", first.state)
     assert first.state != second.state
     assert opened(config, bytes(32)).state == first.state
 

@@ -1,9 +1,9 @@
-"""``python -m tests.bench.scale [--rows N ...] [--source NAME] [--proxies] [--write]``: how cost grows.
+"""``python -m tests.bench.scale [--rows N ...] [--source NAME] [--added] [--proxies] [--write]``: how cost grows.
 
 For each number of rows: the first statement over a table, and charged statements beside the same on the source alone,
-by the clock and by processor time. ``--proxies``: charges and replays per second of one proxy with its own ledger, and
-of one and two that share a ledger in PostgreSQL, with the processor time of all that answers.
-``--write`` stores the table for docs/measured.md.
+by the clock and by processor time. ``--added``: the first statements over files of 99 days, and of a day more.
+``--proxies``: charges and replays per second of one proxy with its own ledger, and of one and two that share a ledger
+in PostgreSQL, with the processor time of all that answers. ``--write`` stores the table for docs/measured.md.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -43,6 +44,8 @@ PEOPLE = 10
 ROUNDS = 3
 DAYS = 100
 """Directories of a table in Parquet, or its partitions."""
+MEMORY = "4GB"
+"""Of the engine, over Parquet files."""
 FEW_DAYS = 40
 """The same for Spark, with a task for some files each."""
 ROWS = (
@@ -79,6 +82,9 @@ OF_A_DAY = {
 ROW_HEADER = (
     "rows", "asked", "first time", "charged", "the source alone", "ratio", "processor", "the source alone", "ratio",
     "memory of the worker",
+)  # fmt: skip
+ADDED_HEADER = (
+    "rows", "first asked", "99 days", "a day more", "ratio", "processor", "a day more", "ratio",
 )  # fmt: skip
 PROXY_HEADER = (
     "", "charged/s", "p99 ms", "processor ms", "replayed/s", "p99 ms", "processor ms",
@@ -149,15 +155,12 @@ def write_days(own: duckdb.DuckDBPyConnection, folder: Path, rows: int, days: in
 @contextmanager
 def in_parquet(folder: Path, rows: int) -> Iterator[Source]:
     """Six columns in a directory for each day, with 4 GB for the proxy's engine and for the one that is asked alone."""
-    data, memory = folder / "tables", "4GB"
-    with closing(duckdb.connect(config={"memory_limit": memory})) as own:
+    data = folder / "tables"
+    with closing(duckdb.connect(config={"memory_limit": MEMORY})) as own:
         for table in TABLES:
             write_days(own, data / table, rows)
             own.execute(f"CREATE VIEW {table} AS FROM read_parquet('{data}/{table}/**/*.parquet')")
-        home = write_home(folder / "home", (), policy() + DAY)
-        text = home.read_text(encoding="utf-8").replace('path = "data.duckdb"', f'path = "{data}"')
-        home.write_text(f'{text}[limits]\nmemory = "{memory}"\n', encoding="utf-8")
-        begun = time.monotonic()
+        home, begun = in_days(folder), time.monotonic()
         with spawned(home) as proxy:
             assert proxy.process is not None
             peak = most(proxy.process.pid) / 2**20
@@ -165,6 +168,48 @@ def in_parquet(folder: Path, rows: int) -> Iterator[Source]:
                 f"{rows:,} rows in each table: imported in {time.monotonic() - begun:.0f} s, {peak:,.0f} MiB\n"
             )
             yield Source(proxy, lambda sql: own.execute(sql).fetchall(), time.process_time, has_days=True)
+
+
+def in_days(folder: Path) -> Path:
+    """The configuration of a proxy for directories of Parquet files, with 4 GB for its engine."""
+    home = write_home(folder / "home", (), policy() + DAY)
+    text = home.read_text(encoding="utf-8").replace('path = "data.duckdb"', f'path = "{folder / "tables"}"')
+    home.write_text(f'{text}[limits]\nmemory = "{MEMORY}"\n', encoding="utf-8")
+    return home
+
+
+def added(folder: Path, rows: int) -> Iterator[list[str]]:
+    """Cells for ``ADDED_HEADER``: the start and the first statements, with the files of all days but one and of all."""
+    with closing(duckdb.connect(config={"memory_limit": MEMORY})) as own:
+        for table in TABLES:
+            write_days(own, folder / "tables" / table, rows)
+    last = {table: max((folder / "tables" / table).iterdir()) for table in TABLES}
+    for day in last.values():
+        day.rename(folder / day.parent.name)
+    home, times = in_days(folder), list[list[tuple[float, float]]]()
+    for is_whole in (False, True):
+        for table, day in last.items() if is_whole else ():
+            (folder / table).rename(day)
+        begun, proxies = time.perf_counter(), ExitStack()
+        with proxies:
+            proxy = proxies.enter_context(spawned(home))
+            assert proxy.process is not None
+            process = proxy.process.pid
+            spent = [(time.perf_counter() - begun, processor(process))]
+            with psycopg.connect(proxy.dsn(), autocommit=True, prepare_threshold=None) as client:
+                for name in ("one row a person", "12 rows a person"):
+                    client.execute(f"SET dp.epsilon = {0.1 + is_whole * 1e-6:.6f}".encode())
+                    sql = STATEMENTS[name].format(where="").encode()
+                    asked = partial(client.execute, sql)
+                    spent.append(timed(asked, partial(processor, process)))
+            times.append(spent)
+    for name, first, then in zip(
+        ("start and import", "one row a person", "12 rows a person"), *times, strict=True
+    ):
+        yield [
+            f"{rows:,}", name, f"{number(first[0])} s", f"{number(then[0])} s", f"{then[0] / first[0]:.2f}x",
+            f"{number(first[1])} s", f"{number(then[1])} s", f"{then[1] / max(first[1], 0.001):.2f}x",
+        ]  # fmt: skip
 
 
 @contextmanager
@@ -398,6 +443,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, nargs="*", default=SIZES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--source", choices=SOURCES, default="duckdb")
+    parser.add_argument("--added", action="store_true", help="Parquet files of a day are added")
     parser.add_argument("--proxies", action="store_true", help="as many rows as there are, and more proxies")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each load")
     parser.add_argument("--write", action="store_true", help="store the table for docs/measured.md")
@@ -408,6 +454,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="dpproxy-scale-") as name:
             Path(name).chmod(0o755)
             rows += shared(Path(name), options.seconds)
+    elif options.added:
+        part, rows = "scale-added", [list(ADDED_HEADER)]
+        for size in options.rows:
+            with tempfile.TemporaryDirectory(prefix="dpproxy-scale-") as name:
+                rows += added(Path(name), size)
     else:
         part, rows = f"scale-{options.source}", [list(ROW_HEADER)]
         for size in options.rows:

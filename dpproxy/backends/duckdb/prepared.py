@@ -1,6 +1,7 @@
 """Prepared tables: derived once, kept in a DuckDB file of our own that is attached beside the data.
 
 A table is built by the first statement that reads it, in one transaction: a crash leaves the whole table or nothing.
+Where files were added to the data it follows (``growth``).
 The file's name tells what all of them rest on, the state of the data and the truncation secret; a table's name tells
 the rest. Each process that serves the data has a file of its own.
 """
@@ -17,9 +18,11 @@ from pathlib import Path
 import duckdb
 
 from dpproxy.algebra.plan import PreparedTable
+from dpproxy.backends.duckdb.growth import carry
+from dpproxy.backends.duckdb.snapshot import importer
 from dpproxy.backends.failures import Altered, WorkerLost, failure
 from dpproxy.backends.source import Source
-from dpproxy.system.disk import in_use
+from dpproxy.system.disk import in_use, lock
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import instant
 from dpproxy.values.jobs import Jobs
@@ -35,16 +38,29 @@ SESSION = "prepared tables"
 
 
 def prepared_file(state: Path, data: Path, secret: bytes) -> Path:
-    """The file for this state of the data; those of others are removed, but not while they are open."""
+    """The file for this state of the data; those of others are removed, but not while they are open.
+
+    Where files were added to the data it is made of the one before, whose tables then follow (``growth``).
+    """
     status = data.stat()
-    rests_on = f"{duckdb.__version__}/{data.resolve()}/{status.st_size}/{status.st_mtime_ns}/"
-    name = hashlib.sha256(rests_on.encode() + secret).hexdigest()[:24]
-    path = state / f"prepared-{name}.duckdb"
-    for old in state.glob("prepared-*.duckdb"):
-        if not old.name.startswith(path.stem) and not in_use(old):
-            old.unlink(missing_ok=True)
-            old.with_name(f"{old.name}.wal").unlink(missing_ok=True)
+    alike = _digest(f"{duckdb.__version__}/{importer()}/", secret)[:12]
+    name = _digest(f"{duckdb.__version__}/{data.resolve()}/{status.st_size}/{status.st_mtime_ns}/", secret)
+    path = state / f"prepared-{alike}-{name[:24]}.duckdb"
+    with lock(state):
+        for old in sorted(state.glob("prepared-*.duckdb"), key=lambda file: -file.stat().st_mtime_ns):
+            if old.name.startswith(path.stem) or in_use(old):
+                continue
+            begins, _, number = old.stem.rpartition("-")
+            later = path if len(number) > 2 else path.with_stem(f"{path.stem}-{number}")
+            is_alike = begins.startswith(f"prepared-{alike}")
+            if later.exists() or not is_alike or not carry(old, later, data):
+                old.unlink(missing_ok=True)
+                old.with_name(f"{old.name}.wal").unlink(missing_ok=True)
     return path
+
+
+def _digest(rests_on: str, secret: bytes) -> str:
+    return hashlib.sha256(rests_on.encode() + secret).hexdigest()
 
 
 class PreparedTables:

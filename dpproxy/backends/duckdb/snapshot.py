@@ -40,7 +40,7 @@ SETTINGS: dict[str, Any] = {
     "preserve_insertion_order": False,
 }
 KINDS = (".csv", ".parquet")
-_NOTES = "dpproxy_files"
+NOTES = "dpproxy_files"
 """The schema of a snapshot that says which files it is of."""
 CSV_NAMES = (
     "SELECT unnest([*COLUMNS(*)]) FROM (SELECT * FROM read_csv(?, header = false, delim = ',', quote = '\"', "
@@ -185,19 +185,19 @@ def _is_shown(path: Path | str) -> bool:
 
 def _target(state: Path, files: list[_File]) -> Path:
     """Named by the names, sizes and times of change of the files; never by content."""
-    parts = [_importer()] + [f"{f.name}/{f.size}/{f.modified}" for f in files]
+    parts = [importer()] + [f"{f.name}/{f.size}/{f.modified}" for f in files]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     return state / f"snapshot-{digest[:16]}.duckdb"
 
 
-def _importer() -> str:
-    """What another version does not go on with."""
+def importer() -> str:
+    """What another version does not go on with; names the table of the files that were imported."""
     return f"{LAYOUT}/{duckdb.__version__}"
 
 
 def _notes() -> str:
-    """The table of the files that were imported, which is another one for each version."""
-    return f'{_NOTES}."{_importer()}"'
+    """The table of the files that were imported."""
+    return f'{NOTES}."{importer()}"'
 
 
 def _write(
@@ -271,7 +271,7 @@ def _import(
 ) -> None:
     began = time.monotonic()
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_NOTES}")
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {NOTES}")
     connection.execute(f"CREATE TABLE IF NOT EXISTS {_notes()} (name VARCHAR, size BIGINT, modified BIGINT)")
     done = set(connection.execute(f"FROM {_notes()}").fetchall())
     tables = {name: [file for file in files if file.table == name] for name in {f.table: None for f in files}}

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.columns import WHOLE, key_type
+from dpproxy.backends.duckdb import growth
 from dpproxy.backends.duckdb.constraints import constraints
 from dpproxy.backends.duckdb.types import ENUM, column_type, labels
 from dpproxy.backends.duckdb.views import column_names, views
@@ -110,7 +111,9 @@ class DuckDB:
         """The prepared tables that are there."""
         with self._connection.cursor() as cursor:  # other threads have theirs
             listed = cursor.execute(
-                "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [PREPARED]
+                "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = 'main' "  # noqa: S608
+                f"AND NOT starts_with(table_name, '{growth.EARLIER}')",
+                [PREPARED],
             ).fetchall()
         return {name for (name,) in listed}
 
@@ -197,17 +200,20 @@ class DuckDB:
         parameters: Mapping[str, object],
         session: str,
         cancelled: Callable[[], bool],
+        grown: growth.Growth | None = None,
     ) -> None:
         """Make a prepared table of the rows of a query, without a limit of time; drop it where there is none.
 
+        With ``grown`` of the table of fewer files, if that is there.
+
         Raises as ``run`` does.
         """
-        place = f'"{PREPARED}"."main"."{name}"'
         if sql is None:
+            place = f'"{PREPARED}"."main"."{name}"'
             self.run(f"DROP TABLE IF EXISTS {place}", {}, session, few=(), cancelled=cancelled)
             return
         with self._building, self._exactly(session, self._builder, cancelled):
-            self._builder.execute(f"CREATE TABLE {place} AS {sql}", dict(parameters))
+            growth.build(self._builder, name, sql, parameters, grown)
         with suppress(Internal):  # it is in the log that is written ahead
             self.run(f'CHECKPOINT "{PREPARED}"', {}, session, few=())
 

@@ -16,10 +16,12 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.duckdb.enums import Enums, as_texts
+from dpproxy.backends.duckdb.growth import growth
 from dpproxy.backends.duckdb.source import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
 from dpproxy.backends.places import in_places
@@ -116,7 +118,10 @@ class Remote:
         return self._text(query)
 
     def _text(self, query: nodes.Query) -> str:
-        return printing.text(in_places(as_texts(query, self._enums), self._places))
+        return printing.text(self._read(query))
+
+    def _read(self, query: nodes.Query) -> nodes.Query:
+        return in_places(as_texts(query, self._enums), self._places)
 
     def _reading(self) -> tuple[Enums, Mapping[str, tuple[str, ...]]]:
         """The columns of enums, and where the tables of other schemas are.
@@ -168,8 +173,12 @@ class Remote:
         cancelled: Callable[[], bool],
     ) -> None:
         """Make a prepared table of the rows of a query; drop it where there is none."""
-        sql = None if query is None else self._text(query)
-        self._ask("build", (name, sql, list(parameters.items())), session, LONGEST_BUILD, cancelled)
+        sql, grown = None, None
+        if query is not None:
+            read = self._read(query)
+            sql, grown = printing.text(read), growth(read)
+        given = list(parameters.items()), None if grown is None else astuple(grown)
+        self._ask("build", (name, sql, *given), session, LONGEST_BUILD, cancelled)
 
     def run_public(self, query: nodes.Query, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""

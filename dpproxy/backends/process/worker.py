@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpproxy.backends.duckdb.growth import Growth
 from dpproxy.backends.duckdb.source import AGAIN, DuckDB
 from dpproxy.backends.failures import code_of, failure
 from dpproxy.backends.process.confine import confine
@@ -141,9 +142,17 @@ class Worker:
         )
         return None, exact.value
 
-    def _build(self, _: Channel, number: int, name: str, sql: str | None, given: Sequence[Any]) -> Reply:
-        parameters = dict(given)
-        self._backend.build(name, sql, parameters, str(number), lambda: number in self._interrupted)
+    def _build(
+        self,
+        _: Channel,
+        number: int,
+        name: str,
+        sql: str | None,
+        given: Sequence[Any],
+        growth: Any,  # noqa: ANN401
+    ) -> Reply:
+        grown = None if growth is None else Growth(*growth)
+        self._backend.build(name, sql, dict(given), str(number), lambda: number in self._interrupted, grown)
         return None, None
 
     def _run_public(self, _: Channel, number: int, sql: str) -> Reply:
