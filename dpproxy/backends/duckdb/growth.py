@@ -11,7 +11,6 @@ Any other query is built whole.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import cast
 
 import duckdb
@@ -20,13 +19,14 @@ from msgspec.structs import replace
 
 from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import PREPARED
-from dpproxy.backends.duckdb.snapshot import NOTES, SETTINGS, importer
-from dpproxy.sql.quoting import identifier, literal
+from dpproxy.sql.quoting import identifier
 
+LAYOUT = 4
+"""Goes up when the same files shall be imported anew."""
+NOTES = "dpproxy_files"
+"""The schema of a snapshot that says which files it is of."""
 EARLIER = "earlier_"
 """Begins the name of a table that is of fewer files, and that no statement reads."""
-MOST_LOADS = 7
-"""So often a table is taken over that nobody has asked for in between."""
 PORTION = 16_000_000
 """Rows that are cut at once: a few gigabytes are sorted then."""
 FIRST_COUNT = 2
@@ -204,8 +204,8 @@ def build(
             for table in grown.tables:
                 rows = _number(cursor, f"main.{identifier(table)}")
                 cursor.execute(
-                    f"INSERT INTO {_NOTES}.built VALUES (?, ?, ?, ?, 0)",
-                    [name, query, table, rows],  # noqa: S608
+                    f"INSERT INTO {_NOTES}.built VALUES (?, ?, ?, ?, 0)",  # noqa: S608
+                    [name, query, table, rows],
                 )
         cursor.execute("COMMIT")
     except BaseException:
@@ -250,7 +250,7 @@ def _is_noted(cursor: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> bool:
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {_NOTES}")
     cursor.execute(
         f"CREATE TABLE IF NOT EXISTS {_NOTES}.files AS "  # noqa: S608
-        f"SELECT rowid AS n, name, size, modified FROM {_of_files()}"
+        f"SELECT rowid AS n, name, size, modified FROM {noted_files()}"
     )
     cursor.execute(
         f"CREATE TABLE IF NOT EXISTS {_NOTES}.built "
@@ -297,51 +297,11 @@ def _follow(
     cursor.execute("DROP TABLE temp.touched")
 
 
-def carry(old: Path, path: Path, data: Path) -> bool:
-    """Take over a file of prepared tables for data that have grown; False where they are others.
-
-    What stays in it are tables of fewer files, which no statement reads.
-    """
-    try:
-        with duckdb.connect(old, config=SETTINGS) as connection:
-            connection.execute(f"ATTACH {literal(str(data))} AS data (READ_ONLY)")
-            states = "SELECT name, size, modified FROM {} ORDER BY {}"
-            now = connection.execute(states.format(f"data.{_of_files()}", "rowid")).fetchall()
-            known = connection.execute(states.format("notes.files", "n")).fetchall()
-            if not known or known != now[: len(known)]:
-                return False
-            connection.execute("BEGIN")
-            _set_aside(connection)
-            connection.execute("DROP TABLE notes.files")
-            connection.execute(
-                f"CREATE TABLE notes.files AS SELECT rowid AS n, name, size, modified FROM data.{_of_files()}"  # noqa: S608
-            )
-            connection.execute("COMMIT")
-    except duckdb.Error:
-        return False
-    old.rename(path)
-    return True
+def importer() -> str:
+    """What another version does not go on with; names the table of the files that were imported."""
+    return f"{LAYOUT}/{duckdb.__version__}"
 
 
-def _set_aside(connection: duckdb.DuckDBPyConnection) -> None:
-    """Name all tables as those of fewer files; drop the others, and what nobody has asked for in a long time."""
-    notes = "SELECT name, max(loads) FROM notes.built GROUP BY name"
-    loads = dict(connection.execute(notes).fetchall())
-    tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"
-    there = {name for (name,) in connection.execute(tables).fetchall()}
-    for name in there | loads.keys():
-        if name in there and loads.get(name, MOST_LOADS) < MOST_LOADS:
-            later = EARLIER + name.removeprefix(EARLIER)
-            if later != name:
-                connection.execute(f"ALTER TABLE main.{identifier(name)} RENAME TO {identifier(later)}")
-            connection.execute(
-                "UPDATE notes.built SET name = ?, loads = loads + 1 WHERE name = ?", [later, name]
-            )
-        else:
-            connection.execute(f"DROP TABLE IF EXISTS main.{identifier(name)}")
-            connection.execute("DELETE FROM notes.built WHERE name = ?", [name])
-
-
-def _of_files() -> str:
+def noted_files() -> str:
     """The table of a snapshot that says of which files it is."""
     return f"{identifier(NOTES)}.{identifier(importer())}"

@@ -18,15 +18,18 @@ from pathlib import Path
 import duckdb
 
 from dpproxy.algebra.plan import PreparedTable
-from dpproxy.backends.duckdb.growth import carry
-from dpproxy.backends.duckdb.snapshot import importer
+from dpproxy.backends.duckdb.growth import EARLIER, importer, noted_files
+from dpproxy.backends.duckdb.snapshot import SETTINGS
 from dpproxy.backends.failures import Altered, WorkerLost, failure
 from dpproxy.backends.source import Source
+from dpproxy.sql.quoting import identifier, literal
 from dpproxy.system.disk import in_use, lock
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import instant
 from dpproxy.values.jobs import Jobs
 
+MOST_LOADS = 7
+"""So often a table is taken over that nobody has asked for in between."""
 SLOW = 1.0
 """Seconds from which a build is told."""
 POLL = 0.05
@@ -53,7 +56,7 @@ def prepared_file(state: Path, data: Path, secret: bytes) -> Path:
             begins, _, number = old.stem.rpartition("-")
             later = path if len(number) > 2 else path.with_stem(f"{path.stem}-{number}")
             is_alike = begins.startswith(f"prepared-{alike}")
-            if later.exists() or not is_alike or not carry(old, later, data):
+            if later.exists() or not is_alike or not _carry(old, later, data):
                 old.unlink(missing_ok=True)
                 old.with_name(f"{old.name}.wal").unlink(missing_ok=True)
     return path
@@ -61,6 +64,51 @@ def prepared_file(state: Path, data: Path, secret: bytes) -> Path:
 
 def _digest(rests_on: str, secret: bytes) -> str:
     return hashlib.sha256(rests_on.encode() + secret).hexdigest()
+
+
+def _carry(old: Path, path: Path, data: Path) -> bool:
+    """Take over a file of prepared tables for data that have grown; False where they are others.
+
+    What stays in it are tables of fewer files, which no statement reads.
+    """
+    try:
+        with duckdb.connect(old, config=SETTINGS) as connection:
+            connection.execute(f"ATTACH {literal(str(data))} AS data (READ_ONLY)")
+            states = "SELECT name, size, modified FROM {} ORDER BY {}"
+            now = connection.execute(states.format(f"data.{noted_files()}", "rowid")).fetchall()
+            known = connection.execute(states.format("notes.files", "n")).fetchall()
+            if not known or known != now[: len(known)]:
+                return False
+            connection.execute("BEGIN")
+            _set_aside(connection)
+            connection.execute("DROP TABLE notes.files")
+            connection.execute(
+                f"CREATE TABLE notes.files AS SELECT rowid AS n, name, size, modified FROM data.{noted_files()}"  # noqa: S608
+            )
+            connection.execute("COMMIT")
+    except duckdb.Error:
+        return False
+    old.rename(path)
+    return True
+
+
+def _set_aside(connection: duckdb.DuckDBPyConnection) -> None:
+    """Name all tables as those of fewer files; drop the others, and what nobody has asked for in a long time."""
+    notes = "SELECT name, max(loads) FROM notes.built GROUP BY name"
+    loads = dict(connection.execute(notes).fetchall())
+    tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"
+    there = {name for (name,) in connection.execute(tables).fetchall()}
+    for name in there | loads.keys():
+        if name in there and loads.get(name, MOST_LOADS) < MOST_LOADS:
+            later = EARLIER + name.removeprefix(EARLIER)
+            if later != name:
+                connection.execute(f"ALTER TABLE main.{identifier(name)} RENAME TO {identifier(later)}")
+            connection.execute(
+                "UPDATE notes.built SET name = ?, loads = loads + 1 WHERE name = ?", [later, name]
+            )
+        else:
+            connection.execute(f"DROP TABLE IF EXISTS main.{identifier(name)}")
+            connection.execute("DELETE FROM notes.built WHERE name = ?", [name])
 
 
 class PreparedTables:

@@ -23,11 +23,10 @@ import pyarrow
 from msgspec import Struct
 from sqlglot import exp
 
+from dpproxy.backends.duckdb.growth import NOTES, importer, noted_files
 from dpproxy.system.disk import in_use, lock
 from dpproxy.values.errors import StartupError
 
-LAYOUT = 4
-"""Goes up when the same files shall be imported anew."""
 LARGE = 50_000_000
 """Bytes from which an import is expected to take over a second."""
 EVERY = 5.0
@@ -40,8 +39,6 @@ SETTINGS: dict[str, Any] = {
     "preserve_insertion_order": False,
 }
 KINDS = (".csv", ".parquet")
-NOTES = "dpproxy_files"
-"""The schema of a snapshot that says which files it is of."""
 CSV_NAMES = (
     "SELECT unnest([*COLUMNS(*)]) FROM (SELECT * FROM read_csv(?, header = false, delim = ',', quote = '\"', "
     "escape = '\"', skip = 0, all_varchar = true, hive_partitioning = false) LIMIT 1)"
@@ -190,16 +187,6 @@ def _target(state: Path, files: list[_File]) -> Path:
     return state / f"snapshot-{digest[:16]}.duckdb"
 
 
-def importer() -> str:
-    """What another version does not go on with; names the table of the files that were imported."""
-    return f"{LAYOUT}/{duckdb.__version__}"
-
-
-def _notes() -> str:
-    """The table of the files that were imported."""
-    return f'{NOTES}."{importer()}"'
-
-
 def _write(
     files: list[_File], target: Path, progress: Callable[[str], None], settings: dict[str, Any]
 ) -> None:
@@ -257,7 +244,7 @@ def _begin(files: list[_File], partial: Path, settings: dict[str, Any]) -> None:
 def _finished(file: Path, settings: dict[str, Any]) -> set[tuple[Any, ...]]:
     """The states of the files that a snapshot has, if this version imported them."""
     with suppress(duckdb.Error), duckdb.connect(file, config=settings) as connection:
-        return set(connection.execute(f"FROM {_notes()}").fetchall())
+        return set(connection.execute(f"FROM {noted_files()}").fetchall())
     return set()
 
 
@@ -272,8 +259,10 @@ def _import(
     began = time.monotonic()
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {NOTES}")
-    connection.execute(f"CREATE TABLE IF NOT EXISTS {_notes()} (name VARCHAR, size BIGINT, modified BIGINT)")
-    done = set(connection.execute(f"FROM {_notes()}").fetchall())
+    connection.execute(
+        f"CREATE TABLE IF NOT EXISTS {noted_files()} (name VARCHAR, size BIGINT, modified BIGINT)"
+    )
+    done = set(connection.execute(f"FROM {noted_files()}").fetchall())
     tables = {name: [file for file in files if file.table == name] for name in {f.table: None for f in files}}
     for table, those in tables.items():  # what is added may have NULLs where the files before had none
         _require(connection, table, set(), those[-1])
@@ -290,7 +279,7 @@ def _import(
                 connection.execute("BEGIN")
                 _add(connection, file)
                 _check_unchanged(file)
-                connection.execute(f"INSERT INTO {_notes()} VALUES (?, ?, ?)", file.state)  # noqa: S608
+                connection.execute(f"INSERT INTO {noted_files()} VALUES (?, ?, ?)", file.state)  # noqa: S608
                 connection.execute("COMMIT")
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:
             if _is_full(error):

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.duckdb import growth
-from dpproxy.backends.duckdb.prepared import PreparedTables, prepared_file
+from dpproxy.backends.duckdb.prepared import MOST_LOADS, PreparedTables, prepared_file
 from dpproxy.backends.duckdb.snapshot import snapshot
 from dpproxy.backends.duckdb.source import DuckDB
 from tests.backends.inline import Inline
@@ -222,11 +222,11 @@ def test_one_that_is_killed_begins_again(loads: Loads, followed: list[str], tmp_
 def test_what_nobody_asks_for_is_dropped_in_the_end(loads: Loads, followed: list[str]):
     loads.load("day=0", some(Random(0)))
     loads.prepared()
-    for number in range(1, growth.MOST_LOADS + 2):
+    for number in range(1, MOST_LOADS + 2):
         loads.load(f"day={number}", {})
         loads.prepared(TABLES[:1])
     loads.prepared()
-    assert followed == [TABLES[0].name] * (growth.MOST_LOADS + 1)
+    assert followed == [TABLES[0].name] * (MOST_LOADS + 1)
 
 
 def test_a_column_of_the_name_of_row_ids_is_no_row_id(followed: list[str], tmp_path: Path):
