@@ -10,6 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from dpproxy.backends.duckdb import growth
 from dpproxy.backends.duckdb import snapshot as module
 from dpproxy.backends.duckdb.snapshot import snapshot
 from dpproxy.backends.duckdb.source import DuckDB
@@ -330,7 +331,7 @@ def test_an_import_that_was_killed_goes_on(days: Path, state: Path, added: list[
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "value"), [(module, "LAYOUT", 99), (duckdb, "__version__", "99.0")]
+    ("owner", "name", "value"), [(growth, "LAYOUT", 99), (duckdb, "__version__", "99.0")]
 )
 def test_another_version_imports_anew(
     days: Path,
