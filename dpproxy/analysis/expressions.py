@@ -506,3 +506,13 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.Interval: lambda node, _: from_value(read_interval(node), INTERVAL),
     **dict.fromkeys(FUNCTIONS, _function),
 }
+
+
+def key_as_postgres(node: exp.Expr, value: Typed, scope: Scope) -> Typed:
+    """A key that is computed in a scope, as it is shown: in the type that PostgreSQL gives."""
+    node = node.unnest()
+    function = FUNCTIONS.get(type(node))
+    if function is None or not (function.of_double or type(node) is exp.Extract):
+        return value
+    operands = [node.args[place] for place in function.places if node.args.get(place)]
+    return as_postgres(node, function, [compile_expression(n, scope) for n in operands], value)

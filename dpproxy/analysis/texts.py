@@ -17,7 +17,7 @@ from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, boolean, null
 from dpproxy.values.errors import (
     InvalidParameter,
-    NumberOutOfRange,
+    NegativeLength,
     TooComplex,
     UndefinedFunction,
     Unsupported,
@@ -88,7 +88,7 @@ def substring(node: exp.Substring, arguments: list[Typed], scope: Scope) -> Type
     [value] = _texts(node, "substring", arguments[:1], scope)
     start, *rest = [constant_place(node, "substring", a, scope) for a in arguments[1:]]
     if rest and rest[0] < 0:
-        raise NumberOutOfRange("negative substring length not allowed", position=position(node))
+        raise NegativeLength("negative substring length not allowed", position=position(node))
     end = _UNKNOWN_LENGTH if not rest else start + rest[0]
     start = max(start, 1)
     size = max(end - start, 0)

@@ -17,6 +17,7 @@ from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import LAW, Fitted, Part, Summed
 from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import key_as_postgres
 from dpproxy.analysis.keys import GroupKey
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
@@ -196,6 +197,9 @@ class _Block(Struct, frozen=True):
         in_stages = self._in_stages(keys, first)
         held = {n: _key_column(index, key, first) for n, (index, key) in keys.by_node.items()}
         held |= {n: null(self._shape(n).type) for n in self.every if n not in held}
+        if self.top and not keys.discovered:
+            read = self.rows.scope(self.planning.parameters)
+            held = {n: key_as_postgres(n, typed, read) for n, typed in held.items()}
         settings = self.planning.context.settings
         scope = ReleasedScope(
             held,

@@ -81,6 +81,12 @@ class DivisionByZero(Refusal):
     sqlstate = "22012"
 
 
+class NegativeLength(Refusal):
+    """A part of a text that would have less than no characters, in a constant."""
+
+    sqlstate = "22011"
+
+
 class InvalidEscape(Refusal):
     """A LIKE pattern that ends with its escape character, or an escape of several characters."""
 

@@ -6,7 +6,7 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.values.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
+from dpproxy.values.errors import NegativeLength, TooComplex, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import BOOL, INT4, TEXT, SqlType
 from tests.analysis.rows import compiled, connect, values_of
 
@@ -78,7 +78,7 @@ def test_numbers_and_characters_are_constants(text: str):
 
 
 def test_a_length_below_zero_is_an_error_as_in_postgresql():
-    with pytest.raises(NumberOutOfRange):
+    with pytest.raises(NegativeLength):
         compiled("substring(name, 1, -1)")
 
 

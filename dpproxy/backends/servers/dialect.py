@@ -183,12 +183,19 @@ class Dialect(Struct, frozen=True):
             case _:
                 found = self.expressions.get(type(node))
         if found is None:
-            raise unanswered("this construct", self.engine)
+            raise unanswered(_words(node), self.engine)
         return found
 
     def merged(self, values: Sequence[Value], sql: str) -> Value:
         """One of several values. Raises ``Unsupported`` where their kinds differ."""
         return replace(common(values), sql=sql, wrap="{}", constant=None)
+
+
+def _words(node: nodes.Expr) -> str:
+    """What is not listed, for people."""
+    if isinstance(node, nodes.Scalar):
+        return "a subquery for one value that follows the row around it"
+    return "a regular expression" if getattr(node, "name", "").startswith("regexp_") else "this construct"
 
 
 _NUMBERS = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.DECIMAL, ValueKind.SINGLE, ValueKind.DOUBLE)

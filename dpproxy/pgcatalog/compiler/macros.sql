@@ -21,6 +21,12 @@ CREATE MACRO c_flag_text(x) AS CASE WHEN x THEN 't' WHEN NOT x THEN 'f' END;
 CREATE MACRO c_flag_texts(a) AS list_transform(a, lambda x: CASE WHEN x THEN 't' WHEN NOT x THEN 'f' END);
 CREATE MACRO c_float4_digits(x) AS CAST(format('{:.6g}', CAST(x AS DOUBLE)) AS DECIMAL(38,10));
 CREATE MACRO c_float8_digits(x) AS CAST(format('{:.15g}', x) AS DECIMAL(38,10));
+CREATE MACRO c_large_size(x) AS
+  CASE WHEN abs(x) // 512 < 20479 THEN (x // 512 + sign(x)) // 2 || ' kB'
+  WHEN abs(x) // 524288 < 20479 THEN (x // 524288 + sign(x)) // 2 || ' MB'
+  WHEN abs(x) // 536870912 < 20479 THEN (x // 536870912 + sign(x)) // 2 || ' GB'
+  WHEN abs(x) // 549755813888 < 20479 THEN (x // 549755813888 + sign(x)) // 2 || ' TB'
+  ELSE (x // 562949953421312 + sign(x)) // 2 || ' PB' END;
 CREATE MACRO c_piece(x, s, n := 2147483647) AS
   substring(x, greatest(s, 1), greatest(CAST(s AS BIGINT) + n - greatest(s, 1), 0));
 CREATE MACRO c_split(x, s) AS CASE WHEN x = '' THEN CAST([] AS VARCHAR[]) ELSE string_split(x, s) END;
@@ -58,7 +64,7 @@ CREATE MACRO c__pg_expandarray(a) AS unnest(list_transform(a, lambda v, i: {'x':
 CREATE MACRO c_acldefault(a, b) AS CAST(error(a) AS VARCHAR[]);
 CREATE MACRO c_array_lower(a, d) AS CASE WHEN d = 1 AND len(a) > 0 THEN 1 END;
 CREATE MACRO c_array_to_string(a, s, n := NULL) AS
-  array_to_string(list_transform(a, lambda i: coalesce(CAST(i AS VARCHAR), n)), s);
+  CASE WHEN s IS NOT NULL THEN array_to_string(list_transform(a, lambda i: coalesce(CAST(i AS VARCHAR), n)), s) END;
 CREATE MACRO c_array_upper(a, d) AS CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) AS INTEGER) END;
 CREATE MACRO c_cardinality(a) AS CAST(len(a) AS INTEGER);
 CREATE MACRO c_col_description(o, n) AS
@@ -134,12 +140,7 @@ CREATE MACRO c_pg_partition_ancestors(a) AS unnest(CASE WHEN a IS NULL THEN [] E
 CREATE MACRO c_pg_partition_root(a) AS CASE WHEN a IS NULL THEN NULL ELSE CAST(NULL AS UINTEGER) END;
 -- NULL for 0, which stands for sizes that are not revealed.
 CREATE MACRO c_pg_size_pretty(x) AS
-  CASE WHEN x = 0 THEN NULL WHEN abs(x) < 10240 THEN x || ' bytes'
-  WHEN abs(x) // 512 < 20479 THEN (x // 512 + sign(x)) // 2 || ' kB'
-  WHEN abs(x) // 524288 < 20479 THEN (x // 524288 + sign(x)) // 2 || ' MB'
-  WHEN abs(x) // 536870912 < 20479 THEN (x // 536870912 + sign(x)) // 2 || ' GB'
-  WHEN abs(x) // 549755813888 < 20479 THEN (x // 549755813888 + sign(x)) // 2 || ' TB'
-  ELSE (x // 562949953421312 + sign(x)) // 2 || ' PB' END;
+  CASE WHEN x = 0 THEN NULL WHEN x BETWEEN -10239 AND 10239 THEN x || ' bytes' ELSE c_large_size(CAST(trunc(x) AS HUGEINT)) END;
 CREATE MACRO c_pg_tablespace_location(a) AS CASE WHEN a IS NOT NULL THEN '' END;
 CREATE MACRO c_quote_ident(x) AS
   CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') AND NOT list_contains(

@@ -12,7 +12,7 @@ from dpproxy.pgcatalog.compiler.calls import call, text
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
 from dpproxy.pgcatalog.compiler.moments import engine_zone
 from dpproxy.pgcatalog.compiler.objects import Use
-from dpproxy.values.errors import Unsupported
+from dpproxy.values.errors import NegativeLength, Unsupported
 from dpproxy.values.pgtypes import (
     BOOL,
     BPCHAR,
@@ -59,6 +59,8 @@ def substring(node: exp.Expr) -> exp.Expr:
     start, length = node.args.get("start"), node.args.get("length")
     if isinstance(start, exp.Literal) and start.is_string:
         return match(exp.RegexpExtract(this=node.this, expression=start, group=exp.Literal.number(1)))
+    if isinstance(length, exp.Neg) and isinstance(length.this, exp.Literal) and length.name.strip("0"):
+        raise NegativeLength("negative substring length not allowed", position=position(node))
     if start is None or (isinstance(start, exp.Literal) and start.name != "0"):
         return node
     return call(f"{macros.PREFIX}piece", node.this, start, *([length] if length is not None else []))

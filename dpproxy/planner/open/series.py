@@ -1,4 +1,4 @@
-"""generate_series after FROM: a public relation of whole numbers, or of moments, whose values are written out."""
+"""generate_series after FROM, or in a list without one: a public relation of whole numbers or moments, written out."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -28,6 +28,9 @@ MOST = 5_000
 
 def write_series(tree: exp.Expr) -> exp.Expr:
     """The tree, with calls of generate_series after FROM as subqueries, in place."""
+    for select in tree.find_all(exp.Select):
+        if select.args.get("from_") is None:
+            _behind_from(select)
     for table in [t for t in tree.find_all(exp.Table) if type(t.this) is exp.ExplodingGenerateSeries]:
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(NAME))
         made = exp.Subquery(this=table.this, alias=alias, joins=table.args.get("joins"))
@@ -35,6 +38,25 @@ def write_series(tree: exp.Expr) -> exp.Expr:
         table.replace(made)
         _as_days(made)
     return tree
+
+
+_AROUND = (exp.Alias, exp.Paren, exp.Cast, exp.Add, exp.Sub, exp.Mul)
+
+
+def _behind_from(select: exp.Select) -> None:
+    """A list with one series, and no FROM, is that of the series' rows."""
+    found = [n for e in select.expressions for n in e.find_all(exp.ExplodingGenerateSeries)]
+    if len(found) != 1:
+        return
+    above = found[0].parent
+    while isinstance(above, _AROUND):
+        above = above.parent
+    if above is select:
+        column = exp.column(NAME)
+        column.meta.update(found[0].meta)
+        found[0].replace(column)
+        names = exp.TableAlias(this=exp.to_identifier(NAME), columns=[exp.to_identifier(NAME)])
+        select.set("from_", exp.From(this=exp.Table(this=found[0], alias=names)))
 
 
 def _as_days(series: exp.Subquery) -> None:

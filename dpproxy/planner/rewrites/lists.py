@@ -23,7 +23,7 @@ def write_lists(tree: exp.Expr) -> None:
     """Write comparisons with each value of a list as IN, in place. Errors: ``InvalidText``, ``TooComplex``."""
     for node in list(tree.find_all(exp.EQ, exp.NEQ)):
         array = _array(node)
-        values = None if array is None else _values(array)
+        values = None if array is None else listed_values(array)
         if values is None:
             continue
         listed: exp.Expr = exp.In(this=node.this, expressions=values or [exp.Null()])
@@ -48,7 +48,7 @@ def _array(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _values(array: exp.Expr) -> list[exp.Expr] | None:
+def listed_values(array: exp.Expr) -> list[exp.Expr] | None:
     """The values of an array that is written out; None of any other."""
     array, kind = array.unnest(), None
     to = array.args.get("to") if isinstance(array, exp.Cast) else None

@@ -16,6 +16,7 @@ from datetime import date, datetime
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.planner.rewrites.lists import listed_values
 from dpproxy.values.errors import InvalidText, Unsupported
 
 _TEMPLATE = re.compile(r"(?!.*(%.).*\1)(?=.*%Y)(?:%[YmdHMSf]|[-/.,:; T])+", re.ASCII)
@@ -62,7 +63,7 @@ def write_percentiles(tree: exp.Expr) -> None:
     for call in list(tree.find_all(exp.WithinGroup)):
         places = call.this.this if isinstance(call.this, exp.PercentileCont | exp.PercentileDisc) else None
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
-        if not isinstance(places, exp.Array) or not _is_written_out(places, whole):
+        if not isinstance(places, exp.Array) or not _is_written_out(places.expressions, whole):
             continue
         made = exp.Array()
         for place in places.expressions:
@@ -97,22 +98,23 @@ def write_matches(tree: exp.Expr) -> None:
 def write_buckets(tree: exp.Expr) -> None:
     """``width_bucket(x, ARRAY[1, 5])`` is a CASE: how many of the constants, which ascend, x has reached."""
     for call in list(tree.find_all(exp.WidthBucket)):
-        bounds = call.args.get("threshold")
-        if not isinstance(bounds, exp.Array) or not _is_written_out(bounds, call.this):
+        array = call.args.get("threshold")
+        bounds = None if array is None else listed_values(array)
+        if not bounds or not _is_written_out(bounds, call.this):
             continue
         value = exp.Paren(this=call.this)
         case = exp.Case().when(exp.Is(this=value.copy(), expression=exp.Null()), exp.Null())
-        for place, bound in enumerate(bounds.expressions):
+        for place, bound in enumerate(bounds):
             case = case.when(exp.LT(this=value.copy(), expression=bound.copy()), exp.Literal.number(place))
-        case.set("default", exp.Literal.number(len(bounds.expressions)))
+        case.set("default", exp.Literal.number(len(bounds)))
         case.meta.update(call.meta)
         is_item = isinstance(call.parent, exp.Select) and call.arg_key == "expressions"
         call.replace(exp.alias_(case, "width_bucket") if is_item else case)
 
 
-def _is_written_out(several: exp.Array, copied: exp.Expr) -> bool:
+def _is_written_out(several: list[exp.Expr], copied: exp.Expr) -> bool:
     """Whether a copy for each of several is not too much."""
-    return 0 < len(several.expressions) * sum(1 for _ in copied.walk()) <= MOST_COPIED
+    return 0 < len(several) * sum(1 for _ in copied.walk()) <= MOST_COPIED
 
 
 def _is_sunday(node: exp.Binary) -> bool:

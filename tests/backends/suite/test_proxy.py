@@ -59,6 +59,26 @@ def test_the_catalogue_is_of_the_policy(client: psycopg.Connection[tuple[object,
     assert {name for (name,) in found} >= {"patients", "visits", "wards"}
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM visits AS v WHERE cost > (SELECT avg(cost) FROM visits AS w WHERE w.ward = v.ward)",
+        "SELECT count(*) FROM patients AS p WHERE (SELECT count(*) FROM visits AS v WHERE v.patient = p.id) > 2",
+        "SELECT count(*) FROM visits WHERE ward ~ '^[AB]$'",
+        "SELECT regexp_replace(ward, '[AB]', 'x') AS w, count(*) FROM visits GROUP BY 1 ORDER BY 1",
+        "SELECT count(*) FROM patients WHERE initcap(sex) = 'F'",
+    ],
+)
+def test_what_an_engine_does_not_compute_is_refused_before_it_is_charged(
+    client: psycopg.Connection[tuple[object, ...]], sql: str
+):
+    before = client.execute("SHOW dp.budget_remaining").fetchone()
+    try:
+        assert client.execute(sql.encode()).fetchall()
+    except psycopg.errors.FeatureNotSupported:
+        assert client.execute("SHOW dp.budget_remaining").fetchone() == before
+
+
 ZONED = (
     "CREATE TABLE visits (person INTEGER, seen TIMESTAMP WITH TIME ZONE)",
     """INSERT INTO visits SELECT i % 500, TIMESTAMPTZ '2024-05-01 00:00:00+00' + to_hours(CAST(i AS INTEGER))

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.sql import grammar
-from dpproxy.values.errors import Refusal, Unsupported
+from dpproxy.values.errors import NegativeLength, Refusal, Unsupported
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,13 @@ from dpproxy.values.errors import Refusal, Unsupported
         ("(regexp_match('abc', '(b)(.)'))[2]", "c"),
         ("substring('abc' FROM 2)", "bc"),
         ("substring('abc', 1, 2)", "ab"),
+        ("array_to_string(ARRAY['a', NULL, 'b'], ',')", "a,b"),
+        ("array_to_string(ARRAY['a', NULL, 'b'], NULL)", None),
+        ("array_to_string(ARRAY['a', NULL, 'b'], ',', NULL)", "a,b"),
+        ("pg_size_pretty(-9223372036854775808)", "-8192 PB"),
+        ("pg_size_pretty('-9223372036854775808'::bigint)", "-8192 PB"),
+        ("pg_size_pretty(12345.678)", "12 kB"),
+        ("pg_size_pretty(-10240::bigint)", "-10 kB"),
         ("'_x' LIKE E'\\\\_%'", True),
         ("'ax' LIKE E'\\\\_%'", False),
         ("'ax' NOT LIKE '\\_%'", True),
@@ -38,6 +45,12 @@ from dpproxy.values.errors import Refusal, Unsupported
 )
 def test_answers(ask: Callable[..., list[tuple[object, ...]]], sql: str, value: object):
     assert ask(f"SELECT {sql} AS x") == [(value,)]
+
+
+def test_a_part_of_less_than_no_characters_is_an_error(ask: Callable[..., list[tuple[object, ...]]]):
+    for part in ("substring('abc', 1, -1)", "substr(relname, 0, -2)", "substring(relname FROM 2 FOR -1)"):
+        with pytest.raises(NegativeLength):
+            ask(f"SELECT {part} FROM pg_class")
 
 
 def test_columns_of_bytes_are_empty(ask: Callable[..., list[tuple[object, ...]]]):

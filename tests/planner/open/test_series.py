@@ -37,6 +37,11 @@ SELECT * FROM generate_series(1, 5)
 SELECT g FROM generate_series(5, 1, -2) AS g
 SELECT x * 2 AS y FROM generate_series(1, 9, 4) AS g(x) ORDER BY y DESC
 SELECT * FROM generate_series(3, 1)
+SELECT generate_series(1, 3)
+SELECT n + 1 FROM (SELECT (generate_series(1, 9, 4) + 1) * 2 AS n, 'a' AS a) AS t ORDER BY n DESC
+WITH c AS (SELECT generate_series('2023-12-31'::date, '2024-01-04'::date, '1 day')::date AS day)
+  SELECT c.day, count(p.id) FROM c LEFT JOIN people AS p USING (day) GROUP BY c.day ORDER BY 1
+SELECT count(*) FROM people WHERE day IN (SELECT generate_series(date '2024-01-02', date '2024-01-09', '1 day')::date)
 SELECT * FROM generate_series(1, 3000000000, 1000000000)
 SELECT * FROM generate_series(NULL::integer, 3)
 SELECT * FROM generate_series(date '2024-01-30', date '2024-02-02', interval '1 day')
