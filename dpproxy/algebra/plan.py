@@ -429,6 +429,13 @@ class PriorCheck(Struct, frozen=True):
     groups: int
 
 
+class Hidden(NamedTuple):
+    """Groups whose released number of what is said is no larger are not shown."""
+
+    most: float
+    what: str
+
+
 class Stated(Struct, frozen=True):
     """What is said about all noisy columns of an answer.
 
@@ -436,7 +443,6 @@ class Stated(Struct, frozen=True):
     shown, those of all rows that could have been shown hold at once. ``unproved`` where they decide, and the rows that
     could have been shown are not known. ``most`` is the largest epsilon that the statement may cost. ``impossible``
     says what is shown for values that cannot be, and ``significant`` whether digits that say nothing are dropped.
-    Groups of a released count up to ``hidden`` are not shown.
     """
 
     confidence: Fraction
@@ -445,7 +451,7 @@ class Stated(Struct, frozen=True):
     most: Fraction
     impossible: Literal["show", "clamp", "null"] = "show"
     significant: bool = False
-    hidden: int | None = None
+    hidden: Hidden | None = None
 
 
 class Plan(Struct, frozen=True):

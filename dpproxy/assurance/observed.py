@@ -16,7 +16,7 @@ NOISY_TYPES = {20, 701, 1700}
 OF_A_DRAW = " the prior "
 """Part of the notice that a draw contradicts a prior: whether it is sent depends on noise, so it is not compared."""
 
-OF_VALUES = ("half-width", "Groups of a released count ")
+OF_VALUES = ("half-width", "Groups of a released ")
 """Parts of the notice about the accuracy of an answer: it is made of the plan and the noisy values that are shown."""
 
 

@@ -91,7 +91,7 @@ _PRIVACY = (
         "auto",
         checks.one_of("auto", "show", "hide"),
         "Whether groups are shown whose released count is too small to tell that they have rows; "
-        "auto hides them where the statement counts rows in more than 1,000 groups.",
+        "auto hides them in more than 1,000 groups, by a count or a sum that the statement has anyway.",
     ),
     Setting(
         "dp.impossible",

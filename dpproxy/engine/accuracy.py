@@ -198,12 +198,10 @@ def accuracy_notice(
 
 def _hidden(plan: Plan) -> list[str]:
     """Which groups are not shown; nothing where all are."""
-    most = None if plan.accuracy is None else plan.accuracy.hidden
-    return (
-        []
-        if most is None
-        else [f"Groups of a released count up to {most} are hidden: they may have no rows."]
-    )
+    hidden = None if plan.accuracy is None else plan.accuracy.hidden
+    if hidden is None:
+        return []
+    return [f"Groups of a released {hidden.what} up to {hidden.most:.9g} are hidden: they may have no rows."]
 
 
 def _bounds(plan: Plan) -> list[str]:

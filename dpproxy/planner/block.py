@@ -25,7 +25,7 @@ from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
 from dpproxy.planner.answer import AnswerQuery, answer, is_selected, limits, row_number, together
 from dpproxy.planner.keys.discovery import Chosen, choose, selecting
-from dpproxy.planner.keys.empty_groups import hiding, is_there, threshold, with_rows
+from dpproxy.planner.keys.empty_groups import hiding, threshold, with_rows
 from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.keys.slips import tell_undeclared
 from dpproxy.planner.open.relations import Open, OpenColumn
@@ -188,11 +188,13 @@ class _Block(Struct, frozen=True):
             )
         is_listed = bool(keys.sets) and not keys.discovered
         decides = hiding(groups, self.aggregates, self.planning) if is_listed else None
-        asked = self.aggregates if decides is None else with_rows(self.aggregates, decides)
+        asked = self.aggregates if decides is None else with_rows(self.aggregates, decides.call)
         calls, numbers = self._release(keys, asked)
-        most = None if decides is None else threshold(calls[decides], groups)
-        if most is not None:
-            self.planning.hidden = max(most, self.planning.hidden or 0)
+        is_there = []
+        if decides is not None:
+            condition, hidden = threshold(calls[decides.call], decides, groups)
+            self.planning.hidden = max(hidden, self.planning.hidden or hidden)
+            is_there = [condition]
         first = numbers[0]
         in_stages = self._in_stages(keys, first)
         held = {n: _key_column(index, key, first) for n, (index, key) in keys.by_node.items()}
@@ -222,10 +224,7 @@ class _Block(Struct, frozen=True):
             top=self.top,
         )
         shown = [*(v.sql for v in found.values), *found.more]
-        conditions = (
-            in_stages if decides is None or most is None else [*in_stages, is_there(calls[decides], most)]
-        )
-        conditions = conditions if found.having is None else [*conditions, found.having]
+        conditions = [*in_stages, *is_there, *([] if found.having is None else [found.having])]
         query = nodes.Select(
             tuple(duck.named(value, f"c{i}") for i, value in enumerate(shown)),
             nodes.Release(first),

@@ -202,9 +202,9 @@ def _said(plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Dr
             lines.append(f"Answered{title}: {_stored(stored[index])}, whose error is told below")
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
-    most = None if plan.accuracy is None else plan.accuracy.hidden
-    if most is not None:
-        lines.append(f"Hidden: groups of a released count of rows up to {most} (dp.empty_groups)")
+    hidden = None if plan.accuracy is None else plan.accuracy.hidden
+    if hidden is not None:
+        lines.append(f"Hidden: groups of a released {hidden.what} up to {hidden.most:.9g} (dp.empty_groups)")
     lines += _columns(plan.outputs, confidence)
     return [*lines, *(f"Told: {notice.message}. {notice.detail or ''}".rstrip() for notice in plan.notices)]
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Fitted, Notice, Part, PreparedTable, PriorCheck, Summed
+from dpproxy.algebra.plan import PREPARED, Fitted, Hidden, Notice, Part, PreparedTable, PriorCheck, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
 from dpproxy.planner.rows.relation import ReleasedStage
@@ -69,8 +69,7 @@ class Planning(Struct):
     checks: list[PriorCheck] = field(default_factory=list)
     selected: bool = False
     """Released values decide which rows are shown."""
-    hidden: int | None = None
-    """Groups of a released count up to it are not shown."""
+    hidden: Hidden | None = None
     stages: list[ReleasedStage] = field(default_factory=list)
     """What earlier stages of the statement hand on to later ones."""
     beside: int = 1

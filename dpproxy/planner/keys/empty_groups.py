@@ -1,18 +1,22 @@
 """Groups that may be empty: every declared key is answered, whether rows have it or not, and noise makes some of none.
 
-A group is shown where its released count is above a threshold that no count of an empty group passes but with a chance
-of 5 % for all groups of the statement together (union bound). What is shown follows from the release alone. Averages,
+A group is shown where a released number is above a threshold that no number of an empty group passes but with a chance
+of 5 % for all groups of the statement together (union bound). The number is one that is 0 without rows, and else not
+negative: a count, or a sum of a column without negative values. What is shown follows from the release alone. Averages,
 ranks and totals are then over groups that have rows, with that chance of any that has none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
 from sqlglot import exp
 
 from dpproxy.aggregates.count import Count, count_measure
 from dpproxy.aggregates.model import Aggregate
+from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Hidden
 from dpproxy.analysis import duck
 from dpproxy.config import settings as session
 from dpproxy.planner.planning import Planning
@@ -26,13 +30,34 @@ _ROWS = Count(count_measure(None))
 """What tells whether a group is empty."""
 
 
-def hiding(groups: int, aggregates: Mapping[exp.Expr, Aggregate], planning: Planning) -> exp.Expr | None:
-    """The call that decides which groups are shown: one of the statement's, or one to be added; None for all."""
+class Deciding(NamedTuple):
+    """The call of which one measure tells whether a group has rows, and the place of that."""
+
+    call: exp.Expr
+    place: int = 0
+
+
+def hiding(groups: int, aggregates: Mapping[exp.Expr, Aggregate], planning: Planning) -> Deciding | None:
+    """What decides which groups are shown: of the statement's calls, or one to be added; None for all groups."""
     setting = session.empty_groups(planning.context.settings)
-    own = next((node for node, aggregate in aggregates.items() if aggregate == _ROWS), None)
+    own = next((Deciding(node) for node, aggregate in aggregates.items() if aggregate == _ROWS), None)
     if setting == "hide":
-        return own or exp.Count(this=exp.Star())
-    return own if setting == "auto" and groups > MANY else None
+        return own or Deciding(exp.Count(this=exp.Star()))
+    if setting != "auto" or groups <= MANY:
+        return None
+    return own or min(_deciding(aggregates), default=(0, None), key=lambda pair: pair[0])[1]
+
+
+def _deciding(aggregates: Mapping[exp.Expr, Aggregate]) -> Iterator[tuple[int, Deciding]]:
+    """The measures that are 0 without rows and never negative, the best first: rows, sums, other counts."""
+    for node, aggregate in aggregates.items():
+        for place, measure in enumerate(aggregate.measures):
+            if measure == _ROWS.measure:
+                yield 0, Deciding(node, place)
+            elif isinstance(measure.sql, nodes.Call) and measure.sql.name == "count":
+                yield 2, Deciding(node, place)
+        if isinstance(aggregate, Sum) and not aggregate.derived and aggregate.argument.low >= 0:
+            yield 1, Deciding(node)
 
 
 def with_rows(aggregates: Mapping[exp.Expr, Aggregate], call: exp.Expr) -> Mapping[exp.Expr, Aggregate]:
@@ -40,12 +65,10 @@ def with_rows(aggregates: Mapping[exp.Expr, Aggregate], call: exp.Expr) -> Mappi
     return aggregates if call in aggregates else {**aggregates, call: _ROWS}
 
 
-def threshold(call: AggregateCall, groups: int) -> int:
-    """The largest released count of rows that a group without any is taken to have."""
-    [half] = call.noise.half_width(1 - FALSE_GROUPS / max(1, groups))
-    return half
-
-
-def is_there(call: AggregateCall, most: int) -> nodes.Expr:
-    """Whether a group's released count is above the threshold."""
-    return nodes.Binary(">", call.columns[0], duck.integer(most))
+def threshold(call: AggregateCall, decides: Deciding, groups: int) -> tuple[nodes.Expr, Hidden]:
+    """Whether a group is shown, and what is said of those that are not."""
+    most = call.noise.half_width(1 - FALSE_GROUPS / max(1, groups))[decides.place]
+    condition = nodes.Binary(">", call.columns[decides.place], duck.integer(most))
+    if isinstance(call.aggregate, Sum) and not call.aggregate.derived:
+        return condition, Hidden(most * call.aggregate.weights[0], duck.words(decides.call).lower())
+    return condition, Hidden(most, "count")

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.algebra.plan import Plan
+from dpproxy.algebra.plan import Hidden, Plan
 from dpproxy.planner.explain import explain_text
 from tests.golden.world import World, build, plan_of
 from tests.planner.release.test_intervals import shown
@@ -28,7 +28,7 @@ def world() -> World:
     return build(HEADER)
 
 
-def hidden(plan: Plan) -> int | None:
+def hidden(plan: Plan) -> Hidden | None:
     assert plan.accuracy is not None
     return plan.accuracy.hidden
 
@@ -53,9 +53,9 @@ def test_the_threshold_decides_and_nothing_else(world: World):
     plan = plan_of(
         world, "SELECT g, count(*) AS n FROM people GROUP BY g HAVING g > 2 AND count(*) < 900", HIDE
     )
-    most = hidden(plan)
-    assert most is not None
-    counts = [most + (g % 3) for g in range(GROUPS)]
+    found = hidden(plan)
+    assert found is not None
+    counts = [int(found.most) + (g % 3) for g in range(GROUPS)]
     kept = [g for g in range(3, GROUPS) if g % 3]
     assert [row[0] for row in shown(plan, [[n] for n in counts])] == kept
 
@@ -73,7 +73,9 @@ def test_a_count_is_released_where_there_is_none(world: World):
     ]
     assert [plan.parts[0].measures for plan in plans] == [1, 2]
     assert [len(plan.outputs) for plan in plans] == [2, 2]
-    told = f"Hidden: groups of a released count of rows up to {hidden(plans[1])} (dp.empty_groups)"
+    found = hidden(plans[1])
+    assert found is not None
+    told = f"Hidden: groups of a released count up to {found.most} (dp.empty_groups)"
     assert [told in explain_text(plan, Fraction(95, 100)) for plan in plans] == [False, True]
 
 
@@ -88,7 +90,12 @@ def test_intervals_are_of_all_groups_together(world: World):
     [
         ("SELECT far, count(*) FROM people GROUP BY far", True),
         ("SELECT far, avg(age), count(*) FROM people GROUP BY far", True),
-        ("SELECT far, sum(age) FROM people GROUP BY far", False),
+        ("SELECT far, sum(age) FROM people GROUP BY far", True),
+        ("SELECT far, avg(age) FROM people GROUP BY far", True),
+        ("SELECT far, stddev(age) FROM people GROUP BY far", True),
+        ("SELECT far, count(DISTINCT age) FROM people GROUP BY far", True),
+        ("SELECT far, sum(age - 50) FROM people GROUP BY far", False),
+        ("SELECT far, median(age) FROM people GROUP BY far", False),
         ("SELECT g, count(*) FROM people GROUP BY g", False),
         ("SELECT count(*) FROM people", False),
     ],
@@ -96,6 +103,30 @@ def test_intervals_are_of_all_groups_together(world: World):
 def test_by_default_those_of_many_are_hidden_where_rows_are_counted(world: World, sql: str, is_hidden: bool):  # noqa: FBT001
     assert (hidden(plan_of(world, sql, {"dp.epsilon": "0.5"})) is not None) == is_hidden
     assert hidden(plan_of(world, sql, {"dp.epsilon": "0.5", "dp.empty_groups": "show"})) is None
+
+
+def test_a_sum_decides_by_itself_at_no_price(world: World):
+    """One measure as before, and as accurate; its threshold is in the unit of the column."""
+    sql = "SELECT far, sum(age) AS total FROM people GROUP BY far"
+    auto, show = (plan_of(world, sql, {"dp.epsilon": "0.5", "dp.empty_groups": s}) for s in ("auto", "show"))
+    assert auto.parts == show.parts
+    found = hidden(auto)
+    assert found is not None
+    assert found.what == "sum(age)"
+    sums = [int(found.most) + n for n in (-1, 0, 1)] + [0] * 998
+    assert [row[0] for row in shown(auto, [[s] for s in sums])] == [3]
+
+
+@pytest.mark.statistical
+def test_a_sum_of_nothing_is_shown_by_one_statement_in_twenty_at_most(world: World):
+    """False-alarm rate under 1e-6: 4.9 standard deviations."""
+    plan = plan_of(world, "SELECT far, sum(age) AS n FROM people GROUP BY far", {"dp.epsilon": "0.5"})
+    (part,), found = plan.parts, hidden(plan)
+    assert part.mechanism is not None
+    assert found is not None
+    noise = part.mechanism.draw(STATEMENTS * 1001).reshape(STATEMENTS, 1001)
+    false = int((noise.max(axis=1) > found.most).sum())
+    assert false <= STATEMENTS * 0.05 + 4.9 * math.sqrt(STATEMENTS * 0.05 * 0.95)
 
 
 def test_a_whole_has_no_groups(world: World):
