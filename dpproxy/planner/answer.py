@@ -195,6 +195,7 @@ def _accuracy(
     found: Distance | None
     if call is None:
         found = worst = distance(node, scope, scope.confidence) if value.is_number else None
+        words = _of_quantiles(node, scope) or words
     elif isinstance(call.aggregate, Posterior):
         return Accuracy(words="the prior is believed; dp.ci_low and dp.ci_high bound the draw")
     elif top and not scope.apart and isinstance(call.aggregate, OF_RELEASED):
@@ -202,7 +203,7 @@ def _accuracy(
     elif isinstance(call.aggregate, Average):
         found = worst = call.distance(scope.confidence)
     else:
-        words = call.error(scope.confidence).formula or words
+        words = _ranks(call, scope) or words
         found, worst = (
             half_width(call, scope.confidence, alike=alike) if value.is_number else None
             for alike in (False, True)
@@ -214,6 +215,24 @@ def _accuracy(
     if found is None:
         return Accuracy(words=words)
     return Accuracy(half=worst if isinstance(worst, float) else None, place=place)
+
+
+def _of_quantiles(node: exp.Expr, scope: ReleasedScope) -> str | None:
+    """The error in words of a list of quantiles: that of the one farthest off."""
+    calls = [scope.calls.get(each) for each in node.expressions] if type(node) is exp.Array else []
+    errors = [
+        call.error(scope.confidence)
+        for call in calls
+        if call is not None and isinstance(call.aggregate, OrderStatistic)
+    ]
+    if not errors or len(errors) < len(calls):
+        return None
+    return max(errors, key=lambda error: error.rows or 0.0).formula
+
+
+def _ranks(call: AggregateCall, scope: ReleasedScope) -> str | None:
+    """The error in words, of a call whose error is one of ranks or truth; the formula of others needs their sums."""
+    return None if isinstance(call.aggregate, OF_RELEASED) else call.error(scope.confidence).formula
 
 
 def _placed(call: AggregateCall, more: _More) -> AggregateCall:

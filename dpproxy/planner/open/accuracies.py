@@ -82,7 +82,8 @@ class Accuracies(Struct, frozen=True):
         if (self.chosen or any(a.chosen for a in found)) and not self._is_of_one_row(node):
             return UNPROVED, None  # without noise the least of other rows might be meant
         if _is_of_column(node) and found and found[0].words:
-            return found[0], None
+            is_one = type(_called(node)) not in _ALL_ROWS
+            return (found[0] if is_one else UNPROVED), None
         singles = single_values(node, self.scope, self.planning) if single else {}
         is_known = value.is_number and not self._reads_in_subquery(node) and singles is not None
         if not single and node.find(exp.Query):

@@ -214,6 +214,22 @@ def test_what_has_no_rule_says_so(world: World):
 def test_order_statistics_say_their_error_in_ranks(world: World):
     [words] = accuracies(world, "median(age)")
     assert words.endswith(" rows of rank")
+    listed = "percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY age)"
+    apart = ", ".join(listed.replace("ARRAY[0.25, 0.5, 0.75]", part) for part in ("0.25", "0.5", "0.75"))
+    [words] = accuracies(world, listed)
+    assert words in accuracies(world, apart)
+    rows = [int(each.partition(" ")[0]) for each in accuracies(world, apart)]
+    assert max(rows) == int(words.partition(" ")[0])
+
+
+def test_of_ranks_and_formulas_nothing_is_said_around_them(world: World):
+    inner = "(SELECT g, median(age) AS m, stddev(age) AS s FROM people GROUP BY g) t"
+    found = plan_of(world, f"SELECT m, s FROM {inner}").outputs
+    words = ["" if o.accuracy is None else o.accuracy.words for o in found]
+    assert words[0].endswith(" rows of rank")
+    assert words[1] == "no interval is proved for it"
+    most = plan_of(world, f"SELECT max(m), max(s) FROM {inner}").outputs
+    assert {o.accuracy.words for o in most if o.accuracy is not None} == {"no interval is proved for it"}
 
 
 def test_constants_have_no_error(world: World):
