@@ -1,5 +1,6 @@
 """AVG(x) = clamp(mid + S / max(n, 1)), S the sum of distances from the middle: never NULL, never outside."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -93,20 +94,29 @@ class Average(Struct, frozen=True):
     def drawn(self, columns: Sequence[nodes.Expr], noise: Noise) -> Drawn:
         """The draw outside of the bounds, too, and its law, as DOUBLEs: the count's noise counts from the middle on."""
         total, count = self._parts(columns)
-        fixed = duck.double(noise.sd[0] * float(self.argument.unit))
+        fixed, shift = self._apart(noise)
         value = duck.binary("+", duck.double(self.middle), duck.binary("/", total, count))
         slope = duck.binary("/", duck.double(noise.sd[1]), count)
-        return value, duck.binary("/", fixed, count), slope, duck.double(self.middle)
+        return value, duck.binary("/", duck.double(fixed), count), slope, duck.double(self.middle + shift)
+
+    def _apart(self, noise: Noise) -> tuple[float, float]:
+        """The noise of S without what it has in common with that of n, which is ``shift`` times that.
+
+        So S - d n has the variance of this and of (d - shift) n together, for every d.
+        """
+        unit, (total, number) = float(self.argument.unit), noise.sd
+        shift = noise.covariances.get((0, 1), 0.0) / number**2 if number else 0.0
+        return unit * math.sqrt(max(0.0, total**2 - (shift * number) ** 2)), unit * shift
 
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
-        """To first order: sqrt(var S + (mean - mid)^2 var n) / n."""
+        """To first order: sqrt(var S + (mean - mid)^2 var n) / n, where both are independent."""
         total, count = self._parts(columns)
-        unit = float(self.argument.unit)
+        fixed, shift = self._apart(noise)
         distance = duck.binary("/", total, count)
+        if shift:
+            distance = duck.binary("-", distance, duck.double(shift))
         from_count = duck.binary("*", distance, duck.double(noise.sd[1]))
-        squares = duck.binary(
-            "+", duck.double((noise.sd[0] * unit) ** 2), duck.binary("*", from_count, from_count)
-        )
+        squares = duck.binary("+", duck.double(fixed**2), duck.binary("*", from_count, from_count))
         return duck.binary("/", duck.call("sqrt", squares), count)
 
     def interval(

@@ -1,6 +1,6 @@
 """What an aggregate is: bounded integer measures below, a released value and its error above."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -40,6 +40,8 @@ class Noise(Struct, frozen=True):
     """What each number is a draw or the mean of draws of, where it is; of different groups they are independent."""
     laws: tuple["Noise", ...] = ()
     """The error of each kind of row, where they differ; all else here is that of the kind farthest off."""
+    covariances: Mapping[tuple[int, int], float] = {}
+    """Of two measures, by their places, where they are made of the same draws."""
 
 
 Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]

@@ -5,6 +5,7 @@ as the least count with a value, a variance of zero divides as the smallest numb
 its interval and so every answer stay inside the function's own range.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
@@ -73,9 +74,13 @@ class Statistic(Struct, frozen=True):
         )
 
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
-        """To first order; at most half the range, which no variable on it passes."""
-        moments = self._moments(columns)
-        sd = dict(zip(self.function.parts, noise.sd, strict=True))
+        """To first order; at most half the range, which no variable on it passes.
+
+        Of numbers that have noise in common it is at most sqrt(k) times that of k independent ones.
+        """
+        moments, parts = self._moments(columns), self.function.parts
+        times = math.sqrt(len(parts)) if noise.covariances else 1.0
+        sd = dict(zip(parts, (times * one for one in noise.sd), strict=True))
         low, high = self.function.limits(self.sides)
         found = moments.deviation(self.function.weights(moments), sd)
         limited = f.least(found, duck.double((high - low) / 2))

@@ -102,8 +102,9 @@ class Sum(Struct, frozen=True):
         return tuple(unit * steps for steps in self._steps)
 
     def _sd(self, noise: Noise) -> float:
-        steps = math.hypot(*(w * s for w, s in zip(self._steps, noise.sd, strict=True)))
-        return steps * float(self.argument.unit)
+        of = [w * s for w, s in zip(self._steps, noise.sd, strict=True)]
+        common = 2 * math.prod(self._steps) * noise.covariances.get((0, 1), 0.0)
+        return math.sqrt(max(0.0, math.hypot(*of) ** 2 + common)) * float(self.argument.unit)
 
     def _half_width(self, noise: Noise, confidence: Fraction) -> float:
         if len(self.measures) == 1:

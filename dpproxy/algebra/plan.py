@@ -102,6 +102,10 @@ Settings = Mapping[str, str]
 """Session settings by lower-case name, as text."""
 
 
+Rest = Literal["none", "null", "any"]
+"""Which rows have none of a key's values: no row, only rows where the key is NULL, or any."""
+
+
 class KeySet(PartlyCompared, Struct, frozen=True):
     """Group columns that vary together, and every tuple of values they can take, in declared order.
 
@@ -113,8 +117,8 @@ class KeySet(PartlyCompared, Struct, frozen=True):
     types: tuple[SqlType, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
     discovered: bool = False
-    whole: tuple[bool, ...] | None = None
-    """For each column, whether no row is without one of its values; None where they are declared together."""
+    rests: tuple[Rest, ...] | None = None
+    """For each column, which rows have none of its values; None where they are declared together."""
     names: tuple[str, ...] = ()
 
 

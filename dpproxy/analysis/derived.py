@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Rest
 from dpproxy.analysis import bins, duck, instants
 from dpproxy.analysis.dates import starts, unit_of
 from dpproxy.analysis.expressions import compile_expression
@@ -27,6 +28,8 @@ from dpproxy.analysis.typed import Typed, as_double, midnight
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
 
+_STRICT = (exp.Column, exp.Identifier, exp.Paren, exp.TimestampTrunc, exp.Extract, exp.Literal, exp.Var)
+"""Expressions of these alone are NULL where a column is."""
 MOST_STEPS = 10**9
 """Work of all combinations together, in characters matched."""
 MOST_DIGITS = 6
@@ -85,9 +88,22 @@ def derived_key(
     if key is None:
         raise _not_enumerable(node)
     check_size(len(key.values), position(node))
-    read = [scope.leaf(column) for column in node.find_all(exp.Column)]
-    whole = not typed.nullable and all(leaf is not None and not leaf.nullable for leaf in read)
-    return replace(key, whole=whole)
+    return replace(key, rest=_rest(node, scope, parts, found))
+
+
+def _rest(node: exp.Expr, scope: Scope, parts: _Parts, found: Sequence[Value]) -> Rest:
+    """What else the expression is where something that it reads is NULL: a part that can be, is where a column is."""
+    columns = [scope.leaf(column) for column in node.find_all(exp.Column)]
+    if any(c is None or not (c.is_number or c.is_moment or c.type.oid == BOOL.oid) for c in columns):
+        return "any"
+    if not all(isinstance(n, _STRICT) for part in parts for n in part.walk()):
+        return "any"
+    if all(c is not None and not c.nullable for c in columns):
+        values = _image(node, scope, parts)
+    else:
+        values = _image(node, scope, {n: replace(p, values=(*p.values, None)) for n, p in parts.items()})
+    others = None if values is None else set(values) - set(found)
+    return "any" if others is None or others - {None} else "null" if others else "none"
 
 
 class _Finder(Struct, frozen=True):

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Rest
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
 from dpproxy.analysis.typed import Typed, midnight
@@ -47,8 +48,7 @@ class GroupKey(Struct, frozen=True):
     values: tuple[Scalar | None, ...]
     present: nodes.Expr | None = None
     """Where nothing is listed, and every value that a row holds is one: which rows have one that counts."""
-    whole: bool = False
-    """No row is without one of the values, whatever it holds."""
+    rest: Rest = "any"
     in_utc: bool = False
     """Its values are moments: timestamps of UTC, which a client sees with a time zone."""
     span: tuple[Scalar, Scalar] | None = None
@@ -96,18 +96,26 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
                 raise _not_enumerable(column, at)
             if column.type.oid == TIMESTAMPTZ.oid:
                 return of_moments(GroupKey(column.name, typed, typed.sql, _exact(values, typed)))
-            whole = column.type.oid == BOOL.oid and column.not_null and {True, False} <= set(values)
+            is_whole = column.type.oid == BOOL.oid and {True, False} <= set(values)
+            rest = _rest(values, nullable=not column.not_null) if is_whole else "any"
             return GroupKey(
-                column.name, typed, _grouped(column, typed, values), _exact(values, typed), whole=whole
+                column.name, typed, _grouped(column, typed, values), _exact(values, typed), rest=rest
             )
         case Between(low, high):
             typed = read_column(column, domain)
             values = _enumerate(column, low, high, at)
-            return GroupKey(column.name, typed, typed.sql, values, whole=not typed.nullable)
+            return GroupKey(
+                column.name, typed, typed.sql, values, rest=_rest(values, nullable=typed.nullable)
+            )
         case References():
             return _referenced_key(column, domain, at, lookup)
         case Discovered():
             raise _not_enumerable(column, at)
+
+
+def _rest(values: Sequence[Scalar | None], *, nullable: bool) -> Rest:
+    """Of a key that has a declared value where it is not NULL."""
+    return "null" if nullable and None not in values else "none"
 
 
 def _referenced_key(column: Column, domain: References, at: int | None, lookup: Lookup | None) -> GroupKey:

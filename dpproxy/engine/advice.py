@@ -89,6 +89,6 @@ def _follows(part: Part, plan: Plan, most: float) -> str | None:
     if part.inputs or not part.keys or described(part, (), sharing.pool(plan)) is None:
         return None
     names = [name for k in part.keys for name in k.names]
-    fewer = [k.names[0] for k in part.keys if k.whole == (True,) and len(k.rows) < most**2]
+    fewer = [k.names[0] for k in part.keys if k.rests == ("none",) and len(k.rows) < most**2]
     words = "in total" if len(names) == 1 else f"without {' or '.join(fewer)}"
     return f"Free with it: the same for some values of {', '.join(names)}{f', and {words}' if fewer else ''}"

@@ -55,6 +55,7 @@ from dpproxy.planner.select_list import is_star, items
 from dpproxy.planner.unique import of_groups
 from dpproxy.values.errors import NotGranted, TooComplex
 from udfs.mechanisms.averaged import Averaged, Draw
+from udfs.mechanisms.combination import covariances
 from udfs.privacy import Loss
 
 MOST_AGGREGATES = 32
@@ -399,7 +400,8 @@ def _noise(
             tuple(summed.noise[i] for i in indexes),
             tuple(summed.rounding[i] for i in indexes),
         )
-        return Noise(tuple(noise.sd for noise in of.noise), of.half_width, rows, bell=True, rounded=True)
+        sds, common = tuple(noise.sd for noise in of.noise), covariances(of.noise)
+        return Noise(sds, of.half_width, rows, bell=True, rounded=True, covariances=common)
     if summed is not None and summed.also:
         means = tuple(summed.means[i] for i in indexes)
         return Noise(

@@ -1,5 +1,6 @@
 """Statements of several releases, and what follows from stored ones: what is paid, stored and shown, part by part."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -87,6 +88,37 @@ def test_a_sum_after_an_average_is_free_and_says_its_own_error(engine: Engine):
     assert 49 * number_sd < sd < 10 * 2 * own  # of ten groups each; 49 is the middle
     assert 1.9 * sd < total - low == high - total < 3 * sd
     assert total - low >= 1.9 * 49 * number_sd
+
+
+def test_an_average_after_a_sum_and_a_number_says_what_both_have_in_common(engine: Engine):
+    """The noise of S - 49 n and of n, of which it is made, is not independent."""
+    ask(engine, "SELECT y, b, sum(x), count(x) FROM t GROUP BY y, b", epsilon="1")
+    [[mean, sd, low, high]] = ask(
+        engine,
+        "SELECT avg(x), dp.noise_sd(avg(x)), dp.ci_low(avg(x)), dp.ci_high(avg(x)) FROM t",
+        epsilon="1",
+    ).rows
+    [[total, number, total_sd, number_sd]] = ask(
+        engine, "SELECT sum(x), count(x), dp.noise_sd(sum(x)), dp.noise_sd(count(x)) FROM t", epsilon="1"
+    ).rows
+    assert (spent(engine), float(mean)) == (1, pytest.approx(total / number))
+    assert sd == pytest.approx(math.hypot(total_sd, float(mean) * number_sd) / number)
+    assert low <= float(mean) - 1.9 * sd or low == 0
+    assert high >= float(mean) + 1.9 * sd or high == 99
+    [[again, own, _]] = ask(engine, "SELECT sum(x), dp.noise_sd(sum(x)), avg(x) FROM t", epsilon="1").rows
+    assert (again, own) == (total, pytest.approx(total_sd))
+
+
+def test_ranges_and_totals_follow_where_a_column_may_be_null(engine: Engine):
+    number = dict(ask(engine, "SELECT x, count(*) FROM t GROUP BY x", epsilon="2").rows)
+    [[some]] = ask(engine, "SELECT count(*) FROM t WHERE x BETWEEN 20 AND 39", epsilon="1").rows
+    [[known]] = ask(engine, "SELECT count(*) FROM t WHERE x IS NOT NULL", epsilon="1").rows
+    twenties = ask(engine, "SELECT x / 20 AS c, count(*) FROM t GROUP BY c", epsilon="1").rows
+    assert (some, known) == (sum(n for x, n in number.items() if 20 <= x < 40), sum(number.values()))
+    assert (spent(engine), dict(twenties)[1], sum(n for _, n in twenties)) == (2, some, known)
+    [[total]] = ask(engine, "SELECT count(*) FROM t", epsilon="1").rows
+    [[missing]] = ask(engine, "SELECT count(*) FROM t WHERE x IS NULL", epsilon="1").rows
+    assert (spent(engine), missing) == (3, max(0, total - known))
 
 
 FILTERS = """SELECT k, count(*) AS n, count(*) FILTER (WHERE y < 2) AS low, avg(x) FILTER (WHERE b) AS mean,

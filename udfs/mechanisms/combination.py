@@ -3,7 +3,9 @@
 Proof: ``combination.md``.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
 from math import cosh, hypot, log, sqrt
 from typing import Final
 
@@ -67,3 +69,20 @@ class Several(Struct, frozen=True):
         )
         linear = Linear.joint(self.draws, confidence)
         return apart if linear is None else min(apart, linear.reach(self.weights))
+
+
+def covariances(sums: Sequence[Combination | Several]) -> dict[tuple[int, int], float]:
+    """Of each two sums, by their places, where they take components of the same draws.
+
+    >>> from udfs.mechanisms.laplace import Laplace
+    >>> one, other = (Draw(Laplace((1, 1), 10**8), component) for component in (0, 1))
+    >>> covariances((Several((one, other), (1, -4)), Several((other,), (1,)))) == {(0, 1): -4 * other.variance}
+    True
+    """
+    weights = [dict(zip(s.draws, s.weights, strict=True)) if isinstance(s, Several) else {} for s in sums]
+    found = {}
+    for (i, one), (j, other) in combinations(enumerate(weights), 2):
+        common = sum(times * other[draw] * draw.variance for draw, times in one.items() if draw in other)
+        if common:
+            found[i, j] = common
+    return found

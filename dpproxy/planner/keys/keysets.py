@@ -39,9 +39,9 @@ def key_sets(
         keys = [found[n] for n in several]
         listed = tuples_of(keys, planning)
         step(len(listed), position(several[0]))
-        whole = tuple(k.whole for k in keys) if tuples_of is _alone else None
+        rests = tuple(k.rest for k in keys) if tuples_of is _alone else None
         names = tuple(k.name for k in keys)
-        sets.append(KeySet(tuple(k.typed.type for k in keys), listed, whole=whole, names=names))
+        sets.append(KeySet(tuple(k.typed.type for k in keys), listed, rests=rests, names=names))
     return by_node, tuple(sets)
 
 

@@ -115,10 +115,10 @@ def _merged(
     rows = tuple(
         tuple(v for part in parts for v in part) for parts in product(*(sets[i].rows for i in touched))
     )
-    wholes = [w for i in touched for w in sets[i].whole or ()]
-    whole = None if any(sets[i].whole is None for i in touched) else tuple(wholes)
+    known = [r for i in touched for r in sets[i].rests or ()]
+    rests = None if any(sets[i].rests is None for i in touched) else tuple(known)
     types, names = (tuple(v for i in touched for v in getattr(sets[i], of)) for of in ("types", "names"))
-    joint = KeySet(types, rows, whole=whole, names=names)
+    joint = KeySet(types, rows, rests=rests, names=names)
     rest = tuple(sets[i] for i in order[len(touched) :])
     return {n: (moved.index(i), k) for n, (i, k) in by_node.items()}, (joint, *rest)
 

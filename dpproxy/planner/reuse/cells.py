@@ -5,18 +5,16 @@ decided where one dimension decides it for everything that may be in a cell; wha
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import date
 
 from msgspec import Struct
 
 from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide
 from dpproxy.planner.reuse.descriptor import Descriptor
-from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, constants, value_of
+from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, value_of
 from dpproxy.planner.reuse.multiples import Weights, taken
-from dpproxy.planner.reuse.rollup import Row, typed
-from dpproxy.planner.reuse.spans import Span, gaps, span_of, unit_of
+from dpproxy.planner.reuse.rollup import Row, outside, typed
+from dpproxy.planner.reuse.spans import Span, span_of
 from dpproxy.planner.reuse.terms import Term
-from dpproxy.policy.model import Scalar
 
 MOST_INSIDE = 20_000
 """Whole numbers in the cells of one dimension that are looked at one by one."""
@@ -93,18 +91,19 @@ class _Look(Struct, frozen=True):
     decided: frozenset[Term]
     keys: frozenset[int]
     values: tuple[tuple[tuple[bool, tuple[object, ...]], ...], ...]
+    cells: int
 
     def labels(self, own: Sequence[int], wanted: Labels) -> Labels | None:
         """The cells of each wanted combination of some keys: no cell has one that no row has.
 
-        None where a cell has rows of two.
+        None where a cell has rows of two, or rows of one are in no cell.
         """
         found = dict(wanted)
         for cell, several in enumerate(self.values):
             labels = [typed(values[k] for k in own) for _, values in several]
             passing = zip(labels, several, strict=True)
             taken = {label if passes and label in wanted else None for label, (passes, _) in passing}
-            if len(taken) > 1:
+            if len(taken) > 1 or (cell == self.cells and taken != {None}):
                 return None
             [label] = taken
             if label is not None:
@@ -115,7 +114,7 @@ class _Look(Struct, frozen=True):
 def _look(side: CubeSide, conditions: Sequence[Term], keys: Sequence[Term]) -> _Look:
     decided, given = set(conditions), set(range(len(keys)))
     cells = []
-    for known in _known(side, conditions):
+    for known in _known(side, (*conditions, *keys)):
         several = []
         for one in known:
             truths = {c: _tried(c, one) for c in conditions}
@@ -126,7 +125,7 @@ def _look(side: CubeSide, conditions: Sequence[Term], keys: Sequence[Term]) -> _
                 given -= {k for k, value in enumerate(values) if value is _UNDECIDED}
             several.append((passes, values))
         cells.append(tuple(several))
-    return _Look(frozenset(decided), frozenset(given), tuple(cells))
+    return _Look(frozenset(decided), frozenset(given), tuple(cells), side.cells)
 
 
 def _key(key: Term, own: Term, known: Known) -> object:
@@ -143,8 +142,8 @@ def _tried(found: Term, known: Known) -> object:
         return _UNDECIDED
 
 
-def _known(side: CubeSide, conditions: Sequence[Term]) -> Iterator[list[Known]]:
-    """For each cell everything that its rows can be."""
+def _known(side: CubeSide, beside: Sequence[Term]) -> Iterator[list[Known]]:
+    """For each cell everything that its rows can be; and behind the last cell, those of rows that are in none."""
     inner = side.inner
     is_listed = inner is not None and inner.width * len(side.values) <= MOST_INSIDE
     for value in side.values:
@@ -157,30 +156,5 @@ def _known(side: CubeSide, conditions: Sequence[Term]) -> Iterator[list[Known]]:
         numbers = range(max(value, inner.low), min(value + inner.width - 1, inner.high) + 1)
         yield [known | {inner.term: number} for number in numbers]
     if side.rest != "none":
-        yield [*_without(side), *(_others(side, conditions) if side.rest == "any" else ())]
-
-
-def _without(side: CubeSide) -> Iterator[Known]:
-    """NULL, which what a unit of the calendar or a width is of then is, too."""
-    if None not in side.values:
-        inner = argument_of(side.term) if side.inner is None else side.inner.term
-        yield {side.term: None, inner: None}
-
-
-def _others(side: CubeSide, conditions: Sequence[Term]) -> Iterator[Known]:
-    """Values that are not declared: any, those that a condition names, and moments outside of all cells."""
-    if unit_of(side.term) is not None or any(type(v) is date for v in side.values):
-        spans = [span for v in side.values if (span := _span(side.term, v)) is not None]
-        for gap in gaps(spans):
-            yield {argument_of(side.term): gap}
-        return
-    kinds = {type(v) for v in side.values}
-    yield {side.term: OTHER}
-    written = dict.fromkeys(c for condition in conditions for c in constants(condition) if type(c) in kinds)
-    yield from ({side.term: value} for value in written if value not in side.values)
-
-
-def _span(term: Term, value: Scalar | None) -> Span | None:
-    """What is known of the moments of a day or another unit."""
-    found = span_of(term if unit_of(term) is not None else ("cast", "DATE", False, term), value)
-    return None if found is None else found[1]
+        inner_term = argument_of(side.term) if inner is None else inner.term
+        yield [*outside(side.term, inner_term, side.values, side.rest, beside)]

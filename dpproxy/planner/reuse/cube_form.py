@@ -1,7 +1,6 @@
 """A cube in the terms of statements about its table: which rows, what each cell says of them, and what is added up."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,22 +8,18 @@ from sqlglot import exp
 
 from dpproxy.aggregates.model import Measure
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Rest
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.keys import GroupKey
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.prepared import Mapped
 from dpproxy.planner.release.exact import measured, source_of
 from dpproxy.planner.reuse.normal_form import NormalStage, stage
 from dpproxy.planner.reuse.terms import Term
-from dpproxy.planner.rows.fields import Declared
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.cubes import Dimension
-from dpproxy.policy.model import Between, Scalar
+from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import INTEGERS
-
-Rest = Literal["none", "null", "any"]
-"""What rows are in the last cell of a dimension: none, where it has no such cell; those of NULL; or all others."""
 
 
 class Inner(Struct, frozen=True):
@@ -37,7 +32,7 @@ class Inner(Struct, frozen=True):
 
 
 class CubeSide(Struct, frozen=True):
-    """A dimension: the term of its key, the values of its cells but that of the rest, and what that holds.
+    """A dimension: the term of its key, the values of its cells but that of the rest, and what is in that.
 
     ``is_column`` where the key is a column of the table, as it is.
     """
@@ -49,8 +44,8 @@ class CubeSide(Struct, frozen=True):
 
     @property
     def cells(self) -> int:
-        """With that of the rest."""
-        return len(self.values) + (self.rest != "none")
+        """With that of the rest, for which there is none beside a cell of NULL: then totals do not follow."""
+        return len(self.values) + (self.rest != "none" and None not in self.values)
 
 
 class CubeForm(Struct, frozen=True):
@@ -62,7 +57,7 @@ class CubeForm(Struct, frozen=True):
 
 def has_rest(key: GroupKey) -> bool:
     """Whether rows can have no declared value of a key."""
-    return not key.whole and None not in key.values
+    return key.rest != "none" and None not in key.values
 
 
 Dimensions = Sequence[tuple[Dimension, exp.Expr, GroupKey]]
@@ -87,9 +82,10 @@ def cube_form(
         return None
     own, more = found.keys[: len(dimensions)], list(found.keys[len(dimensions) :])
     sides = []
-    for (_, node, key), term, width in zip(dimensions, own, inner, strict=True):
+    for (_, _, key), term, width in zip(dimensions, own, inner, strict=True):
         within = None if width is None else Inner(more.pop(0), *width[1:])
-        sides.append(CubeSide(term, key.values, _rest(node, key, rows), within))
+        rest: Rest = "none" if key.rest == "null" and None in key.values else key.rest
+        sides.append(CubeSide(term, key.values, rest, within))
     return CubeForm(found, tuple(sides))
 
 
@@ -103,12 +99,3 @@ def _inner(
     if typed.type.oid not in INTEGERS or typed.low is None or typed.high is None:
         return None
     return typed.sql, dimension.width, int(typed.low), int(typed.high)
-
-
-def _rest(node: exp.Expr, key: GroupKey, rows: JoinedRows) -> Rest:
-    """Columns that are BETWEEN bounds are put inside these: what is no declared value of them is NULL."""
-    if not has_rest(key):
-        return "none"
-    read = [rows.field(column) for column in node.find_all(exp.Column)]
-    is_bounded = all(isinstance(f, Declared | Mapped) and isinstance(f.domain, Between) for f in read)
-    return "null" if read and is_bounded else "any"

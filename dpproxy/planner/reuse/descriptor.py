@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.sharing import Pool
-from dpproxy.algebra.plan import Part
+from dpproxy.algebra.plan import Part, Rest
 from dpproxy.planner.reuse.normal_form import NormalStage, stage
 from dpproxy.planner.reuse.terms import Term, encoded
 from udfs.mechanisms import MECHANISMS, Additive
 
-FORM = 2
+FORM = 3
 """Of the terms: releases that were described in another form are found by nobody."""
 FAMILY = 12
 """Bytes of a release's key that all releases of the same rows share."""
@@ -29,14 +29,14 @@ _KEYED, _NONE = b"\x00" * (KIN - FAMILY), b"\xff" * (KIN - FAMILY)
 class Descriptor(Struct, frozen=True):
     """A release of sums: the rows without their conditions, these, the keys and the sums in the order of the columns.
 
-    ``whole`` says of each key whether every row has one of its declared values, None where it is declared together with
+    ``rests`` says of each key which rows have none of its declared values, None where it is declared together with
     others.
     """
 
     rows: bytes
     conditions: tuple[Term, ...]
     keys: tuple[Term, ...]
-    whole: tuple[bool | None, ...]
+    rests: tuple[Rest | None, ...]
     measures: tuple[Term, ...]
     mechanism: Additive
 
@@ -76,12 +76,12 @@ def described(part: Part, values: Sequence[object], pool: Pool) -> Descriptor | 
     if part.mechanism is None or part.discovered or part.vacuous:
         return None
     found = stage(part.query)
-    whole = tuple(w for k in part.keys for w in (k.whole or (None,) * len(k.types)))
+    rests = tuple(r for k in part.keys for r in (k.rests or (None,) * len(k.types)))
     return Descriptor(
         family(part, values, pool),
         found.conditions,
         found.keys,
-        whole,
+        rests,
         found.measures,
         part.mechanism,
     )
@@ -142,7 +142,7 @@ def written(descriptor: Descriptor) -> bytes:
         "rows": descriptor.rows.hex(),
         "conditions": descriptor.conditions,
         "keys": descriptor.keys,
-        "whole": descriptor.whole,
+        "rests": descriptor.rests,
         "measures": descriptor.measures,
         "mechanism": type(mechanism).__name__.lower(),
         "numbers": numbers,
@@ -156,11 +156,11 @@ def read(text: bytes) -> Descriptor | None:
     if fields["form"] != FORM:
         return None
     numbers = {name: _term(value) for name, value in fields["numbers"].items()}
-    conditions, keys, whole, measures = (
-        _term(fields[name]) for name in ("conditions", "keys", "whole", "measures")
+    conditions, keys, rests, measures = (
+        _term(fields[name]) for name in ("conditions", "keys", "rests", "measures")
     )
     mechanism = MECHANISMS[fields["mechanism"]](**numbers)
-    return Descriptor(bytes.fromhex(fields["rows"]), conditions, keys, whole, measures, mechanism)
+    return Descriptor(bytes.fromhex(fields["rows"]), conditions, keys, rests, measures, mechanism)
 
 
 def _term(value: Any) -> Any:  # noqa: ANN401 - lists are tuples again

@@ -13,28 +13,25 @@ Weights = tuple[Fraction, ...]
 """How often a sum takes each of some measures."""
 
 
-def taken(measure: Term, known: tuple[Term, ...]) -> tuple[Weights, tuple[Term, ...]] | None:
-    """How often a measure takes each known one, under which further conditions; None where these do not give it."""
-    found = ((weights_of(bare, known), more) for bare, more in wordings(measure))
+def taken(
+    measure: Term, known: tuple[Term, ...], *, together: bool = False
+) -> tuple[Weights, tuple[Term, ...]] | None:
+    """How often a measure takes each known one, under which further conditions; None where these do not give it.
+
+    What is computed of several sums may take several known ones only ``together``: where it is read beside one of
+    these, both have noise in common.
+    """
+    found = ((_weights(bare, known, together=together), more) for bare, more in wordings(measure))
     return next(((weights, more) for weights, more in found if weights is not None), None)
 
 
-def weights_of(measure: Term, known: tuple[Term, ...]) -> Weights | None:
-    """How often a measure takes each known one; None where these do not give it.
-
-    Of what is computed of several sums each must be known as it is: it may be read beside one of these, whose noise it
-    would have.
-    """
+@lru_cache(maxsize=4096)
+def _weights(measure: Term, known: tuple[Term, ...], *, together: bool) -> Weights | None:
     if measure in known:
         return tuple(Fraction(int(place == known.index(measure))) for place in range(len(known)))
-    return _solved(measure, known)
-
-
-@lru_cache(maxsize=4096)
-def _solved(measure: Term, known: tuple[Term, ...]) -> Weights | None:
     wanted = _multiples(measure)
     several = [_multiples(of) or {} for of in known]
-    if wanted is None or len(wanted) > 1:
+    if wanted is None or (len(wanted) > 1 and not together):
         return None
     calls = list(dict.fromkeys(call for each in (wanted, *several) for call in each))
     figures = [tuple(Fraction(each.get(call, 0)) for call in calls) for each in several]

@@ -5,13 +5,15 @@ conditions leave no row without one of its declared values. Further conditions m
 where they are about keys alone, or end where units of the calendar do. Quarters follow from months, years from both.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dpproxy.algebra.plan import Rest
 from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.known import (
     NOT_TRUE,
@@ -78,7 +80,7 @@ def could_follow(stored: Descriptor, asked: Descriptor) -> bool:
 def has_sums(stored: Descriptor, asked: Descriptor) -> bool:
     """Whether keys and sums leave it possible, were the rows the same."""
     return all(key in stored.keys or _is_coarser(key, stored.keys) for key in asked.keys) and all(
-        taken(m, stored.measures) is not None for m in asked.measures
+        taken(m, stored.measures, together=True) is not None for m in asked.measures
     )
 
 
@@ -110,7 +112,8 @@ def derivation(
     """How the asked groups follow from the stored ones; None where they do not."""
     if not could_follow(stored, asked):
         return None
-    known = [found for m in asked.measures if (found := taken(m, stored.measures)) is not None]
+    ways = (taken(m, stored.measures, together=True) for m in asked.measures)
+    known = [found for found in ways if found is not None]
     kinds = list(dict.fromkeys(more for _, more in known))
     several = [
         _groups(stored, groups, replace(asked, conditions=(*asked.conditions, *more)), wanted)
@@ -216,31 +219,36 @@ def _covered(
     stored: Descriptor, place: int, declared: set[Scalar | None], asked: Descriptor, wanted: Sequence[Row]
 ) -> bool:
     """Whether every row of a wanted group that satisfies the conditions has a declared value of this key."""
-    if stored.whole[place] is None:
-        return False
-    if stored.whole[place]:
-        return True
-    key = stored.keys[place]
-    if unit_of(key) is not None or all(type(v) is date for v in declared if v is not None):
-        return all(
-            any(_rejects(c, known) for c in asked.conditions) or _is_unwanted(known, asked, wanted)
-            for known in _outside(key, declared)
-        )
-    kinds = {type(v) for v in declared}
-    written = {c for condition in asked.conditions for c in constants(condition) if type(c) in kinds}
-    outside = [None, OTHER, *written]
-    left_out = [v for v in outside if v not in declared]
-    return all(any(_rejects(c, {key: v}) for c in asked.conditions) for v in left_out)
+    key, rest = stored.keys[place], stored.rests[place]
+    return rest is not None and all(
+        any(_rejects(c, known) for c in asked.conditions) or _is_unwanted(known, asked, wanted)
+        for known in outside(key, argument_of(key), declared, rest, (*asked.conditions, *asked.keys))
+    )
 
 
-def _outside(key: Term, declared: set[Scalar | None]) -> Iterator[Known]:
-    """What is known of rows that are in no declared unit of the calendar: NULL, and each gap between units."""
-    of = argument_of(key)
-    if None not in declared:
+def outside(
+    key: Term, of: Term, values: Collection[Scalar | None], rest: Rest, beside: Iterable[Term]
+) -> Iterator[Known]:
+    """What is known of rows that have no declared value of a key: NULL, each gap between units of the calendar, others.
+
+    What is written beside the key, in conditions or in other keys, is looked at one by one.
+    """
+    if rest == "none":
+        return
+    if None not in values:
         yield {key: None, of: None}
-    spans = [span for v in declared if (span := _span(key, v)) is not None]
-    for gap in gaps(spans):
-        yield {of: gap}
+    if rest == "null":
+        return
+    listed = [v for v in values if v is not None]
+    if unit_of(key) is not None or all(type(v) is date for v in listed):
+        spans = [span for v in listed if (span := _span(key, v)) is not None]
+        for gap in gaps(spans):
+            yield {of: gap}
+        return
+    kinds = {type(v) for v in listed}
+    written = dict.fromkeys(c for each in beside for c in constants(each) if type(c) in kinds)
+    others = (True, False) if kinds == {bool} else (OTHER, *written)
+    yield from ({key: v} for v in others if v not in values)
 
 
 def _span(key: Term, value: object) -> Span | None:
@@ -252,12 +260,14 @@ def _span(key: Term, value: object) -> Span | None:
 def _is_unwanted(known: Known, asked: Descriptor, wanted: Sequence[Row]) -> bool:
     """Whether rows of which so much is known are in no wanted group."""
     for place, key in enumerate(asked.keys):
+        with suppress(Unknown):
+            value = _key(key, known)
+            if value is not OTHER and typed([value]) not in {typed([row[place]]) for row in wanted}:
+                return True
         found = unit_of(key)
         if found is None or found[1] not in known:
             continue
         inside, values = known[found[1]], {row[place] for row in wanted}
-        if inside is None and None not in values:
-            return True
         spans = [_span(key, v) for v in values if v is not None]
         if isinstance(inside, Span) and all(s is not None and not s.meets(inside) for s in spans):
             return True

@@ -24,9 +24,10 @@ from tests.golden.world import Row, Tables, World, build, plan_of
 
 CALM = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 TABLE = (
-    "CREATE TABLE t (id INTEGER NOT NULL, k VARCHAR, sex VARCHAR NOT NULL, seen TIMESTAMP, age INTEGER, ok BOOLEAN NOT NULL, x INTEGER, day DATE)",
+    "CREATE TABLE t (id INTEGER NOT NULL, k VARCHAR, sex VARCHAR NOT NULL, seen TIMESTAMP, age INTEGER, ok BOOLEAN NOT NULL, x INTEGER, day DATE, nul VARCHAR)",
     "ALTER TABLE t SET PRIVACY KEY (id)",
     "ALTER TABLE t ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b', 'c')",
+    "ALTER TABLE t ALTER COLUMN nul SET PRIVACY DOMAIN IN ('a', NULL)",
     "ALTER TABLE t ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm')",
     "ALTER TABLE t ALTER COLUMN seen SET PRIVACY DOMAIN BETWEEN TIMESTAMP '2023-02-03' AND TIMESTAMP '2024-11-30 12:00:00'",
     "ALTER TABLE t ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 47",
@@ -143,7 +144,7 @@ MOMENTS = [
 ROWS: list[Row] = [
     (
         n, ["a", "b", "c", "zz", None][n % 5], "fm"[n % 2], at, [None, 0, 9, 10, 25, 39, 40, 47, 60, -3][n % 10],
-        n % 3 == 0, [None, 0, 17, 44][n % 4], [None, datetime(2024, 1, 1 + n % 7).date()][n % 2],
+        n % 3 == 0, [None, 0, 17, 44][n % 4], [None, datetime(2024, 1, 1 + n % 7).date()][n % 2], ["a", "zz", None][n % 3],
     )
     for n, at in enumerate(MOMENTS)
 ]  # fmt: skip
@@ -183,6 +184,29 @@ def test_listed_days_leave_gaps(world: World):
     ):
         check(world, cube, part_of(world, sql), ROWS)
     assert check(world, cube, part_of(world, "SELECT sex, count(*) FROM t GROUP BY sex"), ROWS)
+
+
+NONE = "CASE WHEN age IS NULL THEN 'none' ELSE 'some' END"
+
+
+@pytest.mark.parametrize(
+    ("dimension", "sql", "expected"),
+    [
+        (f"{NONE} AS c", f"SELECT count(*) FROM t WHERE {NONE} = 'none'", False),
+        (f"{NONE} AS c", f"SELECT count(*) FROM t WHERE {NONE} = 'some'", True),
+        ("coalesce(age, -1) AS c", "SELECT count(*) FROM t WHERE coalesce(age, -1) = -1", False),
+        ("coalesce(age, -1) AS c", "SELECT count(*) FROM t WHERE coalesce(age, -1) = 9", False),
+        ("CASE WHEN age < 20 THEN 'young' ELSE 'old' END AS c", "SELECT count(*) FROM t", True),
+        ("k IS NULL AS c", "SELECT count(*) FROM t WHERE k IS NULL", False),
+        ("nul", "SELECT nul, count(*) FROM t GROUP BY nul", True),
+        ("nul", "SELECT count(*) FROM t", False),
+        ("nul", "SELECT count(*) FROM t WHERE nul IS NULL", False),
+        ("nul", "SELECT count(*) FROM t WHERE nul = 'a'", True),
+    ],
+)
+def test_rows_with_a_null_are_where_their_value_is(world: World, dimension: str, sql: str, *, expected: bool):
+    cube = cube_of(world, f"t ({dimension}) MEASURES (count(*))")
+    assert check(world, cube, part_of(world, sql), ROWS) is expected
 
 
 CONDITIONS = (
