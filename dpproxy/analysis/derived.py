@@ -28,7 +28,9 @@ from dpproxy.analysis.typed import Typed, as_double, midnight
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
 
-_STRICT = (exp.Column, exp.Identifier, exp.Paren, exp.TimestampTrunc, exp.Extract, exp.Literal, exp.Var)
+_STRICT = (
+    exp.Column, exp.Identifier, exp.Paren, exp.Cast, exp.DataType, exp.TimestampTrunc, exp.Extract, exp.Literal, exp.Var
+)  # fmt: skip
 """Expressions of these alone are NULL where a column is."""
 MOST_STEPS = 10**9
 """Work of all combinations together, in characters matched."""

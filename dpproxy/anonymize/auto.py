@@ -52,6 +52,14 @@ class Auto(Struct, frozen=True):
         return replace(build, guarantee=f"{build.guarantee}, by {method.name}", method=method.name)
 
 
+def foretold(request: ViewRequest, build: ViewBuild, name: str) -> str:
+    """The predicted error of a differentially private view in words; "" where none is predicted."""
+    if build.loss is None or not (build.method or name in (DpKdtree.name, DpMarginals.name)):
+        return ""
+    error, rows = predicted(request, build.loss).get(build.method or name), _rows(request)
+    return f"predicted error of the cells of two columns: about {error:.1g} % at {rows} rows" if error else ""
+
+
 def _chosen(request: ViewRequest, total: Loss) -> tuple[Method, dict[str, OptionValue]]:
     """The method of the least predicted error, and the options that only it takes."""
     errors = predicted(request, total)

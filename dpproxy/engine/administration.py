@@ -30,9 +30,10 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import payment, status, user_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS
+from dpproxy.engine.protected import begun
 from dpproxy.engine.relations import since
 from dpproxy.engine.replays import Execution
-from dpproxy.engine.view_statements import ViewContext, positions_of
+from dpproxy.engine.view_statements import ViewContext, planned_view, positions_of
 from dpproxy.observe import records
 from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.observe.audit_log import AuditLog
@@ -45,7 +46,7 @@ from dpproxy.planner.routing import runnable, settled
 from dpproxy.policy import amounts
 from dpproxy.policy.apply import apply
 from dpproxy.policy.difference import Effect, differences, explanation
-from dpproxy.policy.model import CUBE, Policy, TablePolicy
+from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
 from dpproxy.policy.show import Listed, show_grants, show_policy, show_tables
@@ -85,6 +86,7 @@ from dpproxy.values.errors import (
 )
 from dpproxy.values.pgtypes import Schema
 from dpproxy.views import listing, verify
+from dpproxy.views.notices import details, price
 from dpproxy.wire.zones import zone
 
 Rows = list[tuple[object, ...]]
@@ -164,12 +166,15 @@ def preview(asked: PolicyPreview, request: Request, world: ViewContext, ledger: 
 
 
 def _predicted(statement: Change, after: Policy, world: ViewContext) -> list[str]:
-    """What a cube would cost and how far off it would be, planned as its build is. Raises a ``Refusal``."""
-    if not (isinstance(statement, CreateView) and statement.kind == CUBE):
+    """What a view or cube would cost and how far off it would be, planned as its build is. Raises a ``Refusal``."""
+    if not isinstance(statement, CreateView):
         return []
-    view = after.views[statement.name.text]
-    build = world.views.plan(view, world.context(after), positions_of(statement)).build
-    return [f"{view.title}: {build.guarantee}", f"  {build.error}"]
+    planned = planned_view(statement, after, positions_of(statement), world)
+    would = begun(planned, after, "")
+    return [
+        f"{planned.view.title}: {price(would)}",
+        f"  {details(would, planned.query.left_out, planned.build)}",
+    ]
 
 
 _DIFFERENCE = ("subject", "was", "now", "effect", "meaning")

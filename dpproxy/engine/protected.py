@@ -202,9 +202,9 @@ class ProtectedViews:
         """
         with self._lock:
             self._check_frozen(planned, policy)
-            begun = self._manifest.begin(_begun(planned, policy, order.by))
+            started = self._manifest.begin(begun(planned, policy, order.by))
             if planned.build.loss is not None:
-                self._charge(planned, begun, planned.build.loss.nano, policy)
+                self._charge(planned, started, planned.build.loss.nano, policy)
                 order.charged()
             view, query = planned.view, planned.query
             parameters = {"1": self._secret.hex()} if query.truncated else {}
@@ -213,17 +213,17 @@ class ProtectedViews:
             with any_processor():
                 rows, found = _run_method(planned, exact, order)
             kept = relations(planned.build, query.shown, found)
-            path = files.file_of(self._state, view.name, begun.epoch)
+            path = files.file_of(self._state, view.name, started.epoch)
             files.write(path, kept, inside=found.inside)
             done = replace(
-                begun,
+                started,
                 inside=found.inside,
                 rows=len(found.rows),
                 relations={suffix: (one.rows.num_rows, one.columns) for suffix, one in kept.items()},
             )
             self._manifest.finish(done)
             declare()
-            files.remove(self._state, view.name, [begun.epoch])
+            files.remove(self._state, view.name, [started.epoch])
             self._measures[view.name] = self._measurer.submit(self._measure, planned, done, rows, found)
             return done
 
@@ -343,7 +343,8 @@ def _debits(view: ProtectedView, owner: str, ceiling: Ceiling, policy: Policy) -
     return (part, whole)
 
 
-def _begun(planned: PlannedView, policy: Policy, by: str) -> Built:
+def begun(planned: PlannedView, policy: Policy, by: str) -> Built:
+    """What is written down of a build before its rows are read."""
     build, view = planned.build, planned.view
     return Built(
         view=view.name,

@@ -12,7 +12,7 @@ from dpproxy.algebra.plan import Answer, Caller, Notice
 from dpproxy.algebra.request import Request
 from dpproxy.backends.facts import Facts
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.protected import BuildOrder, PlannedView, ProtectedViews, at_offset
+from dpproxy.engine.protected import BuildOrder, PlannedView, Positions, ProtectedViews, at_offset
 from dpproxy.engine.sessions import EngineSession
 from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.planner.access import Context
@@ -131,15 +131,22 @@ def _create(statement: CreateView, sql: str, order: BuildOrder, world: ViewConte
     if before.views.get(name) == view and world.views.build_of(view) is not None:
         same = Notice(f"{view.title} is built as declared already", hint="REFRESH builds it anew.")
         return Answer(tag, notices=(same,))
-    try:
-        planned = world.views.plan(view, world.context(after), order.positions)
-    except Refusal as refusal:
-        at_option = refusal.position is not None and refusal.position in order.positions.values()
-        raise refusal if at_option else at_offset(refusal, statement.offset) from None
+    planned = planned_view(statement, after, order.positions, world)
     declare = partial(world.store.change, statement, sql, world.schema, order.by)
     answer = _build(tag, planned, order, world, declare)
     different = changed(before, world.store.current, world.store.files, world.schema)
     return replace(answer, notices=(*answer.notices, *different))
+
+
+def planned_view(
+    statement: CreateView, after: Policy, positions: Positions, world: ViewContext
+) -> PlannedView:
+    """A view of the policy that its statement makes; errors have their position there. Raises a ``Refusal``."""
+    try:
+        return world.views.plan(after.views[statement.name.text], world.context(after), positions)
+    except Refusal as refusal:
+        at_option = refusal.position is not None and refusal.position in positions.values()
+        raise refusal if at_option else at_offset(refusal, statement.offset) from None
 
 
 def _build(
@@ -147,7 +154,7 @@ def _build(
 ) -> Answer:
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
-    notice = built_notice(built, planned.query.left_out, planned.build.changed, planned.build.error)
+    notice = built_notice(built, planned.query.left_out, planned.build)
     return Answer(tag, notices=(notice,), nano=built.nano)
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpproxy.anonymize import measures
+from dpproxy.anonymize.auto import foretold
 from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
@@ -76,7 +77,9 @@ def checked(
     if unknown is not None:
         listed = ", ".join([*method.options, *sorted(OWN - {"method"})])
         raise InvalidOption(unknown, f"{method.name} has no such option", f"Options: {listed}.")
-    return method, method.check(ViewRequest(_attributes(view, columns), own, expected_rows, together))
+    request = ViewRequest(_attributes(view, columns), own, expected_rows, together)
+    build = method.check(request)
+    return method, build if build.error else replace(build, error=foretold(request, build, method.name))
 
 
 def own_options(view: ProtectedView) -> dict[str, OptionValue]:

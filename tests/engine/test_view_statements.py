@@ -54,6 +54,19 @@ def listed(engine: Engine) -> dict[str, object]:
     return dict(zip((c.name for c in ask(engine, "SHOW PRIVACY VIEWS").columns or ()), row, strict=True))
 
 
+@pytest.mark.parametrize(("method", "error"), [("plain", ""), ("dp_marginals", "two columns: about ")])
+def test_its_price_and_error_are_told_before_it_is_paid(engine: Engine, method: str, error: str):
+    asked = VIEW.replace("plain", method)
+    told = "\n".join(str(row[0]) for row in ask(engine, f"EXPLAIN (PRIVACY) {asked}").rows)
+    assert 'protected view "v": cost 2 epsilon' in told
+    assert "epsilon 2" in told
+    assert error in told
+    assert (spent(engine), ask(engine, "SHOW PRIVACY VIEWS").rows) == ((0, 0), [])
+    with pytest.raises(Refusal) as caught:
+        ask(engine, f"EXPLAIN (PRIVACY) {asked.replace('cost FROM', 'nothing FROM')}")
+    assert caught.value.position == len(f"EXPLAIN (PRIVACY) {asked.partition('cost FROM')[0]}")
+
+
 def test_a_view_is_charged_once_and_read_for_nothing(engine: Engine):
     answer = ask(engine, VIEW)
     assert answer.tag == "CREATE PROTECTED VIEW"

@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from functools import lru_cache
 
-from dpproxy.planner.reuse.spans import Span, beginning, is_less, unit_of
+from dpproxy.planner.reuse.spans import Span, as_moment, bare, beginning, is_less, unit_of
 from dpproxy.planner.reuse.terms import FALSE, NULL, TRUE, Term, constant_kind
 
 
@@ -37,7 +37,7 @@ def part_of(key: Term) -> tuple[str, Term] | None:
         case ("cast", "INT128", False, inner):
             return part_of(inner)
         case ("call", "date_part", False, (("literal", True, str(unit)), of), ()) if unit in _NUMBERS:
-            return unit, of
+            return unit, bare(of)
         case _:
             return unit_of(key)
 
@@ -170,25 +170,35 @@ def _called(found: Term, known: Known) -> object:
     if found[1:3] == ("nullif", False) and len(found[3]) == 2:
         first, second = (value_of(each, known) for each in found[3])
         return None if _equal(first, second) else first
+    if found[1:3] == ("right", False) and len(found[3]) == 2:
+        text, digits = (value_of(each, known) for each in found[3])
+        if not isinstance(text, str | None) or type(digits) is not int or digits <= 0:
+            raise Unknown
+        return None if text is None else text[-digits:]
     part = part_of(found)
     if part is None:
         raise Unknown
-    unit, of = part
+    name, of = part
+    unit, number = (name, None) if found[1] == "date_trunc" else _NUMBERS[name]
     value = value_of(of, known)
     start = beginning(value, unit)
     if value is not None and start is None:
         raise Unknown
-    if start is None or found[1] == "date_trunc":
-        return start
-    return _NUMBERS[unit](start)
+    return start if start is None or number is None else number(start)
 
 
 def _cast(found: Term, known: Known) -> object:
-    """A day of a moment; a whole number as it is."""
+    """A day of a moment, and its first moment; a whole number as it is, and in digits."""
     _, to, _, of = found
     value = value_of(of, known)
-    if to == "DATE" and (value is None or isinstance(value, Span)):
+    if to in ("DATE", "TIMESTAMP") and (value is None or isinstance(value, Span)):
         return value
+    if to == "DATE" and isinstance(value, datetime):
+        return value.date()
+    if to == "TIMESTAMP" and isinstance(value, date):
+        return as_moment(value)
+    if to == "TEXT" and (value is None or type(value) is int):
+        return None if value is None else str(value)
     if to in ("INT128", "BIGINT") and (value is None or type(value) is int):
         return value
     raise Unknown
@@ -208,6 +218,13 @@ def _arithmetic(found: Term, known: Known) -> int | None:
     return left // right if tag == "//" else left % right
 
 
+def _joined(found: Term, known: Known) -> str | None:
+    left, right = value_of(found[1], known), value_of(found[2], known)
+    if not isinstance(left, str | None) or not isinstance(right, str | None):
+        raise Unknown
+    return None if left is None or right is None else left + right
+
+
 def _negative(found: Term, known: Known) -> int | None:
     value = value_of(found[1], known)
     if value is not None and type(value) is not int:
@@ -222,13 +239,18 @@ _SUMS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-_NUMBERS: dict[str, Callable[[datetime], int]] = {
-    "year": lambda start: start.year,
-    "quarter": lambda start: (start.month + 2) // 3,
-    "month": lambda start: start.month,
-    "day": lambda start: start.day,
+_NUMBERS: dict[str, tuple[str, Callable[[datetime], int]]] = {
+    "year": ("year", lambda start: start.year),
+    "quarter": ("quarter", lambda start: (start.month + 2) // 3),
+    "month": ("month", lambda start: start.month),
+    "day": ("day", lambda start: start.day),
+    "dow": ("day", lambda start: start.isoweekday() % 7),
+    "isodow": ("day", lambda start: start.isoweekday()),
+    "doy": ("day", lambda start: start.timetuple().tm_yday),
+    "week": ("week", lambda start: start.isocalendar().week),
+    "hour": ("hour", lambda start: start.hour),
 }
-"""What extract() shows of a moment, from the beginning of the unit."""
+"""What extract() shows of a moment, from the beginning of a unit of the calendar."""
 _RULES: dict[str, Callable[[Term, Known], object]] = {
     "and": _all,
     "or": _any,
@@ -245,5 +267,6 @@ _RULES: dict[str, Callable[[Term, Known], object]] = {
     "cast": _cast,
     **dict.fromkeys(("add", "-", "mul", "//", "%"), _arithmetic),
     "neg": _negative,
+    "||": _joined,
     "is null": lambda t, known: value_of(t[1], known) is None,
 }

@@ -79,7 +79,7 @@ def could_follow(stored: Descriptor, asked: Descriptor) -> bool:
 
 def has_sums(stored: Descriptor, asked: Descriptor) -> bool:
     """Whether keys and sums leave it possible, were the rows the same."""
-    return all(key in stored.keys or _is_coarser(key, stored.keys) for key in asked.keys) and all(
+    return all(_reads_only(key, stored.keys) for key in asked.keys) and all(
         taken(m, stored.measures, together=True) is not None for m in asked.measures
     )
 
@@ -89,17 +89,10 @@ def within(some: Sequence[Term], others: Sequence[Term]) -> bool:
     return not any(term not in others for term in some)
 
 
-def _is_coarser(key: Term, keys: Sequence[Term]) -> bool:
-    """Whether a key is computed of finer ones: of these alone, or as a unit of the calendar of what one is of."""
-    asked = part_of(key)
-    if asked is not None and any(asked[1] in (argument_of(k), k) for k in keys):
-        return True
-    return _reads_only(key, keys)
-
-
 def _reads_only(found: Term, keys: Sequence[Term]) -> bool:
-    """Whether a term has no columns but in keys."""
-    if found in keys:
+    """Whether a term has no columns but in keys, or in units of the calendar of what one is of."""
+    part = part_of(found)
+    if found in keys or (part is not None and any(part[1] in (argument_of(k), k) for k in keys)):
         return True
     if found[0] in ("column", "of"):
         return False

@@ -30,11 +30,16 @@ def unit_of(key: Term) -> tuple[str, Term] | None:
             *_MONTHS,
             *_LENGTHS,
         ):
-            return unit, of
+            return unit, bare(of)
         case ("cast", "DATE", False, of) if of[0] == "column":
             return "day", of
         case _:
             return None
+
+
+def bare(of: Term) -> Term:
+    """A day that is a moment only to be taken apart: parts of both are the same."""
+    return of[3] if of[:3] == ("cast", "TIMESTAMP", False) else of
 
 
 def span_of(key: Term, value: object) -> tuple[Term, Span] | None:

@@ -58,6 +58,9 @@ YES = (
     "SELECT avg(x) FILTER (WHERE k = 'a') FROM t WHERE ok",
     "SELECT count(*) FILTER (WHERE k = 'a' AND ok AND age < 20), sum(CASE WHEN ok THEN x ELSE 0 END), sum(2 * x) FROM t",
     "SELECT ok, sum(CASE k WHEN 'a' THEN 2 WHEN 'b' THEN 2 ELSE 0 END), avg(CASE WHEN age >= 20 THEN x END) FROM t GROUP BY ok",
+    "SELECT to_char(seen, 'YYYY-MM') AS m, count(*), sum(x) FROM t GROUP BY m",
+    "SELECT to_char(seen, 'YYYY') AS y, ok, count(*) FROM t WHERE extract(quarter FROM seen) = 1 GROUP BY y, ok",
+    "SELECT count(*) FROM t WHERE extract(year FROM seen) = 2024 OR extract(month FROM seen) = 12",
     "SELECT count(k), count(seen), count(CASE WHEN age < 10 THEN 1 END) FROM t",
 )
 NO = (

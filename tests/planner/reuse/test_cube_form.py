@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from dpproxy.planner.reuse.cube_form import Inner
-from dpproxy.planner.reuse.multiples import weights_of
+from dpproxy.planner.reuse.multiples import taken
 from dpproxy.planner.reuse.normal_form import stage
 from tests.golden.world import build, plan_of
 from tests.planner.reuse.test_cells import DAYS, TABLE, cube_of
@@ -36,4 +36,4 @@ def test_sums_are_known_with_and_without_an_average():
     assert sorted(total) == [0, 1, 15]  # so many for each number: the middle of 0 and 30
     [asked] = plan_of(world, "SELECT sum(x) FROM t").parts
     [alone] = stage(asked.query).measures
-    assert weights_of(alone, cube.form.rows.measures) == total
+    assert taken(alone, cube.form.rows.measures) == (total, ())

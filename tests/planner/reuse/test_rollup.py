@@ -281,6 +281,7 @@ CALENDAR = (
 )
 MONTHS = "SELECT date_trunc('month', seen) AS m, k, count(*) FROM c GROUP BY m, k"
 DAYS = "SELECT date_trunc('month', day) AS m, count(*) FROM c GROUP BY m"
+EACH_DAY = "SELECT day, count(*) FROM c GROUP BY day"
 A_YEAR = "seen >= '2024-01-01' AND seen < '2024-07-01'"
 FOLLOW = (
     (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR} GROUP BY k"),
@@ -298,6 +299,30 @@ FOLLOW = (
     ),
     (DAYS, "SELECT date_trunc('quarter', day) AS q, count(*) FROM c GROUP BY q"),
     (DAYS, "SELECT date_trunc('year', day) AS q, count(*) FROM c GROUP BY q"),
+    (MONTHS, "SELECT to_char(seen, 'YYYY-MM') AS m, k, count(*) FROM c GROUP BY m, k"),
+    (MONTHS, "SELECT k, count(*) FROM c WHERE to_char(seen, 'YYYY-MM') = '2024-02' GROUP BY k"),
+    (MONTHS, "SELECT k, count(*) FROM c WHERE extract(quarter FROM seen) = 2 GROUP BY k"),
+    (MONTHS, "SELECT k, count(*) FROM c WHERE seen IS NOT NULL GROUP BY k"),
+    (MONTHS, "SELECT k, date_trunc('month', seen)::date AS m, count(*) FROM c GROUP BY m, k"),
+    (DAYS, "SELECT to_char(day, 'YYYY') AS y, count(*) FROM c GROUP BY y"),
+    (
+        DAYS,
+        "SELECT to_char(day, 'MM/YYYY') AS y, count(*) FROM c WHERE extract(year FROM day) = 2023 GROUP BY y",
+    ),
+    (DAYS, "SELECT extract(year FROM day) * 100 + extract(month FROM day) AS m, count(*) FROM c GROUP BY m"),
+    (DAYS, "SELECT count(*) FROM c WHERE extract(month FROM day) = 2 OR extract(year FROM day) = 2024"),
+    *(
+        (EACH_DAY, f"SELECT extract({part} FROM day) AS p, count(*) FROM c GROUP BY p")
+        for part in ("dow", "isodow", "doy", "week")
+    ),
+    (
+        EACH_DAY,
+        "SELECT to_char(day, 'YYYY-MM-DD') AS d, count(*) FROM c WHERE extract(isodow FROM day) < 6 GROUP BY d",
+    ),
+    (
+        "SELECT seen::date AS d, count(*) FROM c GROUP BY d",
+        "SELECT to_char(seen, 'YYYY-MM') AS m, count(*) FROM c GROUP BY m",
+    ),
     (DAYS, "SELECT count(*) FROM c WHERE day BETWEEN '2023-12-01' AND '2024-01-31'"),
     (
         "SELECT day, count(*) FROM c GROUP BY day",
@@ -324,6 +349,9 @@ DO_NOT_FOLLOW = (
     (MONTHS, "SELECT k, count(*) FROM c WHERE seen < '2024-03-01' OR seen IS NULL GROUP BY k"),
     (MONTHS, f"SELECT k, count(*) FROM c WHERE {A_YEAR} AND day > '2024-01-01' GROUP BY k"),
     (DAYS, "SELECT count(*) FROM c WHERE day > '2023-12-01'"),
+    (DAYS, "SELECT to_char(day, 'YYYY-MM-DD') AS d, count(*) FROM c GROUP BY d"),
+    (DAYS, "SELECT extract(dow FROM day) AS d, count(*) FROM c GROUP BY d"),
+    (MONTHS, "SELECT to_char(seen, 'YYYY-MM') AS m, count(*) FROM c GROUP BY m"),  # rows of another k
     (DAYS, "SELECT date_trunc('quarter', seen) AS q, count(*) FROM c GROUP BY q"),
 )
 
