@@ -19,6 +19,7 @@ from dpproxy.planner.query import plan_cube
 from dpproxy.planner.reuse.cells import Sums, following
 from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.planner.reuse.descriptor import described, rows_digest
+from dpproxy.planner.reuse.rollup import derivation
 from dpproxy.views.columns import Listed
 from tests.golden.world import Row, Tables, World, build, plan_of
 
@@ -251,3 +252,61 @@ def test_rows_that_each_statement_cuts_have_no_form():
     nobody = Caller("", frozenset(), "")
     context = Context(cut.policy, cut.schema, nobody, DEFAULTS, None, cut.facts)
     assert plan_cube("c", CUBE, context).form is None
+
+
+VISITS = (
+    "CREATE TABLE v (person INTEGER, ward VARCHAR, hours INTEGER NOT NULL, ok BOOLEAN NOT NULL)",
+    "ALTER TABLE v SET PRIVACY KEY (person) MAX ROWS 4 MAX GROUPS 1",
+    "ALTER TABLE v ALTER COLUMN ward SET PRIVACY DOMAIN IN ('A', 'B', 'C')",
+    "ALTER TABLE v ALTER COLUMN hours SET PRIVACY DOMAIN BETWEEN 0 AND 5",
+    "ALTER TABLE v ALTER COLUMN ok SET PRIVACY DOMAIN IN (TRUE, FALSE)",
+)
+GROUPED = (
+    "SELECT count(*), sum(hours) FROM v",
+    "SELECT count(*) FILTER (WHERE ward = 'A') AS a, count(*) FILTER (WHERE ok) AS b, avg(hours) FILTER (WHERE ward = 'B') FROM v",
+    "SELECT count(*) FROM v WHERE ward = 'A'",
+    "SELECT ward, count(*) FROM v GROUP BY ward",
+    "SELECT ward, count(*), sum(hours) FILTER (WHERE ok) AS s FROM v GROUP BY ward",
+    "SELECT ward, count(*) FROM v WHERE ok GROUP BY ward",
+    "SELECT ok, count(*) FILTER (WHERE ward = 'A') AS a, count(*) FROM v GROUP BY ok",
+    "SELECT ward, ok, count(*), sum(hours) FROM v GROUP BY ward, ok",
+    "SELECT CASE WHEN ward = 'A' THEN 'A' ELSE 'others' END AS w, count(*) FROM v GROUP BY w",
+)
+
+
+@CALM
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from([1, 1, 2, 3, None]),
+            st.sampled_from(["A", "B", "C", "D", None]),
+            st.integers(-1, 6),
+            st.booleans(),
+        ),
+        max_size=14,
+    )
+)
+def test_groups_that_a_person_is_left_out_of_are_those_of_each_statement(rows: list[Row]):
+    """MAX GROUPS leaves other rows out of each grouping: what follows from cells, or from another grouping, has none."""
+    world = replace(build(VISITS), prepared=True)
+    cube = cube_of(world, "v (ward, ok) MEASURES (count(*), sum(hours))")
+    parts = [part_of(world, sql) for sql in GROUPED]
+    tables = Tables(world)
+    try:
+        tables.fill({"v": rows})
+        exact = [tables.exact(part) for part in parts]
+        for number, part in enumerate(parts):
+            sums = follows(cube, part)
+            wanted = wanted_of(part)
+            if sums is not None:
+                assert summed(tables, cube, sums) == [exact[number][row] for row in wanted]
+            for stored, finer in enumerate(parts):
+                one, other = described(finer, (), 1), described(part, (), 1)
+                assert one is not None
+                assert other is not None
+                found = derivation(one, wanted_of(finer), other, wanted)
+                if found is not None:
+                    made = [tuple(row) for row in found.added(list(exact[stored].values()))]
+                    assert made == [exact[number][row] for row in wanted]
+    finally:
+        tables.close()
