@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from dpproxy.anonymize import boxes, dp_marginals, grids, options
 from dpproxy.anonymize.dp_marginals import DpMarginals, MarginalsPlan
-from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import (
     Attribute,
     Categories,
@@ -25,6 +24,7 @@ from dpproxy.anonymize.model import (
 from dpproxy.anonymize.price import Purse
 from tests.anonymize.audited import least_epsilon
 from tests.anonymize.worlds import TREE
+from tests.bench.parity import contradicting, parity
 from udfs.audit import audit
 from udfs.mechanisms import Exponential
 from udfs.privacy import Loss
@@ -268,25 +268,6 @@ def test_declared_bins_keep_their_counts() -> None:
     build = DpMarginals().check(request(epsilon=100, bins="a 10"))
     found = build.make(rows, os.urandom, silent).rows[:, 0] // 10
     assert np.bincount(found, minlength=11)[[0, 1, 9]] == pytest.approx([1000, 3000, 2000], abs=20)
-
-
-def parity(columns: int, count: int) -> npt.NDArray[np.int64]:
-    """Columns of 0 and 1 of which the last is the parity of the others: all fewer of them are independent."""
-    others = np.arange(count)[:, None] >> np.arange(columns - 1) & 1
-    return np.column_stack([others, others.sum(axis=1) % 2])
-
-
-def contradicting(method: str, rows: npt.NDArray[np.int64], epsilon: int, beside: int = 0) -> float:
-    """How many of the rows that are released contradict the parity; ``beside`` columns of numbers tell nothing."""
-    columns = rows.shape[1]
-    attributes = (
-        *(Attribute(name, Categories(2)) for name in "abcd"[:columns]),
-        *(Attribute(name, LatticeDomain(0, 9)) for name in "efgh"[:beside]),
-    )
-    numbers = np.random.default_rng(1).integers(0, 10, (len(rows), beside))
-    build = METHODS[method].check(ViewRequest(attributes, {"epsilon": epsilon}))
-    made = build.make(np.column_stack([rows, numbers]), os.urandom, silent).rows[:, :columns]
-    return float(np.mean(made.sum(axis=1) % 2))
 
 
 def test_what_three_columns_tell_together_is_chosen_and_kept() -> None:

@@ -52,10 +52,16 @@ def constants(found: Term) -> Iterator[object]:
             yield from constants(part)
 
 
+def as_key(found: Term) -> Term:
+    """A quotient or a remainder of whole numbers as it is grouped by."""
+    return ("cast", "BIGINT", False, found) if found[0] in ("//", "%") else found
+
+
 def value_of(found: Term, known: Known) -> object:
     """A term whose columns are known, three-valued. Raises ``Unknown`` where one is not."""
-    if found in known:
-        return known[found]
+    for key in (found, as_key(found)):
+        if key in known:
+            return known[key]
     if found in (TRUE, FALSE, NULL):
         return {TRUE: True, FALSE: False, NULL: None}[found]
     if constant_kind(found) is not None:

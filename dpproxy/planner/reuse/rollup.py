@@ -21,6 +21,7 @@ from dpproxy.planner.reuse.known import (
     Known,
     Unknown,
     argument_of,
+    as_key,
     constants,
     part_of,
     value_of,
@@ -92,7 +93,11 @@ def within(some: Sequence[Term], others: Sequence[Term]) -> bool:
 def _reads_only(found: Term, keys: Sequence[Term]) -> bool:
     """Whether a term has no columns but in keys, or in units of the calendar of what one is of."""
     part = part_of(found)
-    if found in keys or (part is not None and any(part[1] in (argument_of(k), k) for k in keys)):
+    if (
+        found in keys
+        or as_key(found) in keys
+        or (part is not None and any(part[1] in (argument_of(k), k) for k in keys))
+    ):
         return True
     if found[0] in ("column", "of"):
         return False

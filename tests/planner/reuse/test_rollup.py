@@ -103,6 +103,18 @@ NULLS = (
     ),
     ("SELECT x, b, count(*) FROM t GROUP BY x, b", "SELECT b, count(*) FROM t WHERE x / 2 >= 2 GROUP BY b"),
     (
+        "SELECT x / 2 AS h, b, count(*) FROM t GROUP BY h, b",
+        "SELECT b, count(*) FROM t WHERE x / 2 >= 2 GROUP BY b",
+    ),
+    (
+        "SELECT y % 3 AS h, b, count(*) FROM t GROUP BY h, b",
+        "SELECT b, count(*) FROM t WHERE y % 3 = 1 GROUP BY b",
+    ),
+    (
+        "SELECT x / 2 AS h, count(*) FROM t GROUP BY h",
+        "SELECT x / 2 / 2 AS q, count(*) FROM t WHERE x / 2 < 4 GROUP BY q",
+    ),
+    (
         "SELECT CASE WHEN x < 5 THEN 'low' ELSE 'high' END AS z, count(*) FROM t GROUP BY z",
         "SELECT count(*) FROM t",
     ),
