@@ -30,10 +30,13 @@ Earlier = tuple[Sequence[Row], Sequence[Row]]
 
 
 def group_size(plan: Plan, released: float | None) -> GroupSize | None:
-    """That of the smallest group, as it was ``released``, else of all alike by EXPECTED ROWS; None where unknown."""
+    """That of the smallest group, as it was ``released``, else of all alike by EXPECTED ROWS; None where unknown.
+
+    Conditions leave nobody knows how many of these.
+    """
     if released is not None:
         return GroupSize(max(1.0, released), "the smallest group")
-    if plan.rows is None or plan.discovered:
+    if plan.rows is None or plan.discovered or _has_conditions(plan):
         return None
     return GroupSize(max(1.0, plan.rows / max(1, plan.groups)), "a group of EXPECTED ROWS")
 
@@ -79,9 +82,13 @@ def _fixes(plan: Plan, wanted: Fraction) -> Iterator[str]:
             f"  Fix: coarser groups: without {', '.join(finest.names)} {left} in place of {plan.groups}, "
             f"or ranges of it"
         )
-    if any(stage(part.query).conditions for part in plan.charged[:1]):
+    if _has_conditions(plan):
         yield "  Fix: a condition less: each leaves fewer rows"
     yield from (f"  Fix: {words}" for words in plan.narrower)
+
+
+def _has_conditions(plan: Plan) -> bool:
+    return any(stage(part.query).conditions for part in plan.charged)
 
 
 def _follows(part: Part, plan: Plan, most: float) -> str | None:

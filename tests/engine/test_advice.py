@@ -93,6 +93,8 @@ def test_expected_rows_say_whether_noise_dominates(tmp_path: Path):
         assert "Fix: SET dp.epsilon = 0.15" in said
         assert "a condition less" not in said
         assert "Noise" not in advised(engine, "ann", sql, epsilon="0.16")
+        rare = advised(engine, "ann", "SELECT h, count(*) AS n FROM t WHERE x = 7 GROUP BY h")
+        assert rare.startswith("Noise: 10 % takes groups of at least 300 rows (n) Free with it")
         priced = [
             str(row[0])
             for row in run(
