@@ -249,3 +249,5 @@ SELECT q, count(*), min(n), max(n) FROM (SELECT region, count(*) AS n, ntile(4) 
 SELECT day, n - lag(n, 1, 0) OVER w AS diff, n - first_value(n) OVER w AS since FROM (SELECT day, count(*)::int AS n FROM hits GROUP BY day) t WINDOW w AS (ORDER BY day) ORDER BY day;
 -- user counts by signup month and country with totals
 SELECT coalesce(to_char(moment, 'YYYY-MM'), 'all') AS month, coalesce(country, 'all') AS country, count(*) FROM signups GROUP BY CUBE (to_char(moment, 'YYYY-MM'), country) ORDER BY 1, 2;
+-- every day of a calendar in a list
+WITH c AS (SELECT generate_series('2013-07-01'::date, '2013-07-31'::date, '1 day')::date AS day) SELECT c.day, count(h.user_id) FROM c LEFT JOIN hits h USING (day) GROUP BY c.day ORDER BY c.day;
