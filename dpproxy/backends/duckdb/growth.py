@@ -85,8 +85,10 @@ def growth(query: nodes.Node) -> Growth | None:
         whose, nodes.Select((nodes.ColumnRef("unit"),), nodes.Table("touched", path=("temp",)))
     )
     last = FIRST_COUNT + len(places)
-    hashed = nodes.Binary("%", nodes.Call("hash", (whose,)), nodes.Parameter(last))
-    portion = nodes.Binary("=", hashed, nodes.Parameter(last + 1))
+    parts, part = (
+        nodes.Cast(nodes.Parameter(last + n), "UBIGINT") for n in range(2)
+    )  # else of 128 bits, and slow
+    portion = nodes.Binary("=", nodes.Binary("%", nodes.Call("hash", (whose,)), parts), part)
     rows = printing.text(_only(query, owned, among, portion))
     return Growth(tuple(places), unit, touched, rows, printing.text(_only(query, owned, portion)))
 
