@@ -110,11 +110,13 @@ def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None])
 
 def _spark(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
     """Parquet files behind a Spark Connect server, which others may write: nobody knows the state of them."""
+    from dpproxy.backends.spark.prepared import SparkPrepared  # noqa: PLC0415
     from dpproxy.backends.spark.server import Spark  # noqa: PLC0415
 
     server = Spark(config.data.url or "", config.database, config.statement_timeout)
     try:
-        pushed = Pushed(server, beside(config.state, secret, config.limits), config.state)
+        keeper = SparkPrepared(server, config.database, secret) if server.prepared_folder else None
+        pushed = Pushed(server, beside(config.state, secret, config.limits), config.state, keeper)
         return Opened(pushed, "", server.renewed)
     except BaseException:
         server.close()

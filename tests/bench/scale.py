@@ -264,17 +264,18 @@ def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
 @contextmanager
 def in_spark(folder: Path, rows: int) -> Iterator[Source]:
     """Six columns in Parquet in directories of days, behind a cluster of two workers on this machine."""
+    data = folder / "data"
     for table in TABLES:
         with closing(duckdb.connect()) as connection:
-            write_days(connection, folder / table, rows, FEW_DAYS)
+            write_days(connection, data / table, rows, FEW_DAYS)
     with cluster() as servers:
-        address = f"sc://127.0.0.1:{servers.port}/"
+        url = f"sc://127.0.0.1:{servers.port}/;folder={data};tables={','.join(TABLES)}"
         home = write_home(folder / "home", (), policy() + DAY)
         text = home.read_text(encoding="utf-8").replace(
-            'path = "data.duckdb"', f'url = "{address};folder={folder};tables={",".join(TABLES)}"'
+            'path = "data.duckdb"', f'url = "{url};prepared={folder}/prepared"'
         )
         home.write_text(text, encoding="utf-8")
-        own = Spark(f"{address};folder={folder};tables={','.join(TABLES)}", "main", 3600.0)
+        own = Spark(url, "main", 3600.0)
         spark = own._session().spark
         for number_of, table in enumerate(TABLES):
             spark.table(f"source_{number_of}").createOrReplaceTempView(table)

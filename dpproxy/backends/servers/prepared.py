@@ -5,6 +5,7 @@ query in its place, so that a plan is accepted or refused alike whether the tabl
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Protocol
 
 from msgspec import Struct
@@ -15,6 +16,8 @@ from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.servers.dialect import Dialect, Value
 from dpproxy.backends.servers.printer import PrintedQuery, Tables, statement
 
+MOST_DAYS = 1_000
+"""Days by which the rows of a table are divided."""
 NO_SECRET = "0" * 64
 """Stands for the truncation secret where no row is read."""
 
@@ -24,6 +27,8 @@ class TableBuild(Struct, frozen=True):
 
     query: PrintedQuery
     draft: str
+    day: str | None = None
+    """A column of dates by which its rows may be divided: few, and none elsewhere."""
 
 
 class PreparedStore(Protocol):
@@ -70,7 +75,7 @@ class Kept:
             draft = query.transform(
                 lambda n: nodes.Text(NO_SECRET) if isinstance(n, nodes.Parameter) else None
             )
-            found = TableBuild(self._printed(query), self._printed(draft).sql)
+            found = TableBuild(self._printed(query), self._printed(draft).sql, _day(query))
             self._builds[name] = found
         return found
 
@@ -104,3 +109,16 @@ class Kept:
         return (
             f"({self._builds[name].draft})" if database == PREPARED else self._dialect.table(database, name)
         )
+
+
+def _day(query: nodes.Query) -> str | None:
+    """The first column of dates that are held inside bounds which are not far apart."""
+    for item in query.items if isinstance(query, nodes.Select) else ():
+        casts = (
+            list(item.find_all(nodes.Cast)) if isinstance(item, nodes.Named) and item.has(nodes.Case) else []
+        )
+        texts = [c.value.value for c in casts if c.type == "DATE" and isinstance(c.value, nodes.Text)]
+        days = [date.fromisoformat(text) for text in texts]
+        if isinstance(item, nodes.Named) and days and (max(days) - min(days)).days < MOST_DAYS:
+            return item.name
+    return None

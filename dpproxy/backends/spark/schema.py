@@ -61,6 +61,8 @@ class ParquetFolder(PartlyShown, Struct, frozen=True):
     """May hold a token."""
     folder: str
     tables: tuple[str, ...]
+    prepared: str = ""
+    """The folder of prepared tables, if there is one."""
 
 
 def place(url: str, name: str) -> ParquetFolder:
@@ -70,7 +72,7 @@ def place(url: str, name: str) -> ParquetFolder:
     others: list[str] = []
     for parameter in parameters:
         key, _, value = parameter.partition("=")
-        if key in ("folder", "tables"):
+        if key in ("folder", "tables", "prepared"):
             ours[key] = unquote(value)
         else:
             others.append(parameter)
@@ -81,7 +83,12 @@ def place(url: str, name: str) -> ParquetFolder:
     if len({t.lower() for t in tables}) < len(tables):
         raise StartupError(f"data.{name}.url: expected each table once, whatever the case of its letters")
     address = address if address.endswith("/") else f"{address}/"
-    return ParquetFolder(name, ";".join([address, *others]), folder, tables)
+    prepared = ours.get("prepared", "").rstrip("/")
+    if f"{prepared}/".startswith(f"{folder}/"):
+        raise StartupError(
+            f"data.{name}.url: expected a folder of prepared tables outside of that of the tables"
+        )
+    return ParquetFolder(name, ";".join([address, *others]), folder, tables, prepared)
 
 
 def types_asked(view: str, names: Sequence[str], place: ParquetFolder, table: str) -> str:

@@ -4,6 +4,7 @@ The session is opened anew when the server has forgotten it. What was running th
 sentences; a worker that is lost fails nothing, for the server has its tasks run elsewhere.
 """
 
+import json
 import logging
 import threading
 import time
@@ -36,9 +37,17 @@ SETTINGS = {
     "spark.sql.caseSensitive": "false",
     "spark.sql.variable.substitute": "false",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.mergeSchema": "false",
 }
+
+
+class Prepared(Struct, frozen=True):
+    """Where a prepared table is, and its columns in the server's words."""
+
+    where: str
+    columns: str
 
 
 class _Session(Struct):
@@ -105,6 +114,7 @@ class Spark:
         self._tables, self._left_out = self._current.tables, self._current.left_out
         self._readers = {table.lower(): readers(found) for table, found in self._tables.items()}
         self._views = {table.lower(): f"source_{n}" for n, table in enumerate(self._tables)}
+        self._prepared: dict[str, Prepared] = {}
         self.dialect = dialect(self._view)
 
     def schema(self) -> Schema:
@@ -215,6 +225,94 @@ class Spark:
         between()
         return ""
 
+    # --- prepared tables --------------------------------------------------------------------------
+
+    @property
+    def prepared_folder(self) -> str:
+        """Where they are; empty where there are none."""
+        return self._place.prepared
+
+    def declared(self) -> list[tuple[str, str]]:
+        """The columns of all tables, as the server says them."""
+        return sorted(self._session().declared.items())
+
+    def prepared_view(self, name: str) -> str:
+        """The text of a prepared table."""
+        return f"prepared_{name}"
+
+    def show(self, name: str, table: Prepared) -> None:
+        """Have a view of a prepared table, in this session and in later ones. Raises ``Internal``."""
+        if self._prepared.get(name) != table:
+            try:
+                _show(self._session(), self.prepared_view(name), table)
+            except Exception:  # noqa: BLE001 - the server's words stay here
+                raise failure("exact") from None
+            self._prepared[name] = table
+
+    def _show_all(self, session: _Session) -> None:
+        for name, table in tuple(self._prepared.items()):
+            with suppress(Exception):  # a statement that reads it fails
+                _show(session, self.prepared_view(name), table)
+
+    def read_log(self, where: str, types: pa.Schema) -> list[dict[str, str]]:
+        """The lines of a log of ours; none where it is not there. Raises ``Internal``."""
+        session = self._session()
+        declared = ", ".join(f"{name} STRING" for name in types.names)
+        try:
+            with at_most(session.spark):
+                found: list[dict[str, str]] = (
+                    session.spark.read.schema(declared).parquet(where).toArrow().to_pylist()
+                )
+        except Exception:  # noqa: BLE001 - the server's words stay here
+            if session.is_alive():
+                return []
+            self._forget(session)
+            raise failure("unavailable") from None
+        return found
+
+    def write(
+        self,
+        sql: str,
+        where: str,
+        order: Order,
+        *,
+        by: str | None = None,
+        more: bool = False,
+        again: bool = False,
+    ) -> str:
+        """Have the workers write the rows of a statement, in a folder for each value of ``by``; what columns they have.
+
+        Beside what is there if ``more``, instead of it if ``again``. Raises as ``batches`` does.
+        """
+        session = self._session()
+        statement: _Statement | None = None
+        try:
+            made = _Statement(session, f"dpproxy-{next(self._numbers)}", order.limit)
+            with self._running.of(order.session, made) as statement:
+                statement.is_stopped |= order.cancelled()
+                statement.check()
+                self._check_declared(session, order.tables, charged=order.charged)
+                frame = session.frame(sql)
+                columns: str = frame.schema.json()
+                client = session.spark.client
+                client.add_tag(statement.tag)
+                try:
+                    writer = (frame if by is None else frame.repartition(by)).write
+                    writer = writer.mode("append" if more else "overwrite" if again else "error")
+                    (writer if by is None else writer.partitionBy(by)).parquet(where)
+                finally:
+                    client.remove_tag(statement.tag)
+                statement.check()
+                self._check_declared(session, order.tables, charged=order.charged)
+        except Refusal:
+            raise
+        except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
+            raise failure(self._code(session, statement, order)) from None
+        session.used = time.monotonic()
+        return columns
+
+    # --- what runs --------------------------------------------------------------------------------
+
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
         self._running.interrupt(session)
@@ -250,6 +348,7 @@ class Spark:
         if opened.tables != self._tables:  # other columns than the policy was read with
             opened.close()
             raise failure("unavailable")
+        self._show_all(opened)
         with self._lock:
             if self._current is None and not self._is_closed:
                 self._current = opened
@@ -313,6 +412,13 @@ def _opened(where: ParquetFolder) -> _Session:
         end(spark)
         raise
     return _Session(spark, tables, left_out, declared, time.monotonic())
+
+
+def _show(session: _Session, view: str, table: Prepared) -> None:
+    """Make a view of a prepared table, whose columns are not guessed from names of folders."""
+    types = module("pyspark.sql.types").StructType.fromJson(json.loads(table.columns))
+    with at_most(session.spark):
+        session.spark.read.schema(types).parquet(table.where).createOrReplaceTempView(view)
 
 
 def _view(spark: Any, where: ParquetFolder, table: str, name: str) -> tuple[Mapping[str, str], str]:  # noqa: ANN401

@@ -20,6 +20,17 @@ def test_the_url_says_where_the_tables_are():
     assert "abc" not in repr(found)
 
 
+def test_prepared_tables_are_outside_of_the_data():
+    found = place("sc://cluster;folder=/lake/data;tables=t;prepared=/lake/kept%20rows/", "main")
+    assert (found.prepared, found.connection) == ("/lake/kept rows", "sc://cluster/")
+    assert place("sc://cluster;folder=/lake;tables=t", "main").prepared == ""
+    for inside in ("/lake/data", "/lake/data/kept"):
+        with pytest.raises(
+            StartupError, match=r"data\.main\.url: expected a folder of prepared tables outside"
+        ):
+            place(f"sc://cluster;folder=/lake/data;tables=t;prepared={inside}", "main")
+
+
 def test_a_url_without_a_slash_is_read():
     assert place("sc://cluster;folder=/lake;tables=t", "main").connection == "sc://cluster/"
 
