@@ -69,11 +69,11 @@ class Batch:
         """Debit every account of the charge, or none. Raises BudgetExceeded, which names the first limit exceeded."""
         return self._append(EntryKind.CHARGE, charge, charge.cost, self.head.sequence + 1, charge.debits)
 
-    def charge_once(self, charge: Charge, lost: int = 0) -> Reservation | Drawing:
+    def charge_once(self, charge: Charge, lost: int = 0, *, shares: bool = False) -> Reservation | Drawing:
         """As ``charge``; where any process has just charged for the same release, it is told instead.
 
         But not of the charge ``lost``, whose answer did not come. Who could not pay for the answer is refused now: a
-        wait would tell them that it is asked for.
+        wait would tell them that it is asked for. Where the budget ``shares`` its releases they need not pay.
         """
         key = charge.release, charge.nano
         origin, at = self.charged.get(key) or self._before.get(key) or (0, 0)
@@ -81,7 +81,7 @@ class Batch:
         if origin in (0, lost) or left <= 0:
             return self.charge(charge)
         self.write()
-        owed = self._owed(origin, charge)
+        owed = [] if shares else self._owed(origin, charge)
         for found in standings(self.totals, owed, self.now, concentrated=charge.concentrated):
             check(found, charge.cost)
         return Drawing(origin, left)

@@ -161,12 +161,13 @@ class Ledger:
         tally.add(reservation)
         return reservation
 
-    def reserve_once(self, charge: Charge, lost: int = 0) -> Reservation | Drawing:
+    def reserve_once(self, charge: Charge, lost: int = 0, *, shares: bool = False) -> Reservation | Drawing:
         """As ``reserve``; where any process has just charged for the same release, it is told instead.
 
-        But not of the charge ``lost``, whose answer did not come.
+        But not of the charge ``lost``, whose answer did not come. ``shares``: for who has no budget left, too, since
+        the answer of another user of the budget costs nothing.
         """
-        found = self.writer.submit(lambda batch: batch.charge_once(charge, lost))
+        found = self.writer.submit(lambda batch: batch.charge_once(charge, lost, shares=shares))
         if isinstance(found, Reservation):
             tally.add(found)
         return found

@@ -140,7 +140,7 @@ class Writer:
                 return [first, *self._drain(self._database.largest - 1)]
             with self._lock:
                 if self._deadline is None and self._waiting:
-                    self._deadline = time.monotonic() + LINGER
+                    self._deadline = _next()
         return self._drain(self._database.largest)
 
     def _drain(self, most: int | None) -> list[_Task]:
@@ -172,7 +172,7 @@ class Writer:
                 task.done.put((None, unwritten))
         with self._lock:  # who keeps an answer from here on sees whether it has to wake this thread
             is_asleep = not self._waiting and not self._database.owes
-            self._deadline = None if is_asleep else max(time.monotonic() + LINGER, self._resume)
+            self._deadline = None if is_asleep else max(_next(), self._resume)
         self._database.checkpoint()
 
     def _commit(self, tasks: list[_Task], answers: tuple[PendingRelease, ...]) -> Unwritten | None:
@@ -225,6 +225,12 @@ class Writer:
         found = self._waiting.pop(origin, None)
         if found is not None:
             self._size -= len(found.payload)
+
+
+def _next() -> float:
+    """When answers are written next: from the clock alone, or others would see when the one before was drawn."""
+    now = time.monotonic()
+    return now + LINGER - now % (LINGER / 2)
 
 
 def _outcome(task: _Task, batch: Batch) -> Outcome:

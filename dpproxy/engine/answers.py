@@ -10,6 +10,8 @@ from typing import TypeVar
 import pyarrow as pa
 from msgspec.structs import replace
 
+from dpproxy.accounting import sharing
+from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Charge, Cost, Drawing, Reservation
@@ -282,9 +284,10 @@ class Answers:
         """
         if execution.reservations or not execution.reuse:
             return self._pay(execution, question)
-        lost = 0
+        lost, shares = 0, execution.plan.payer.shares
         while True:
-            paid = self._charge(execution, question, partial(self._ledger.reserve_once, lost=lost))
+            once = partial(self._ledger.reserve_once, lost=lost, shares=shares)
+            paid = self._charge(execution, question, once)
             if isinstance(paid, Reservation):
                 return paid
             until = time.monotonic() + paid.left
@@ -339,11 +342,13 @@ class Answers:
         if paid is not None:  # waits for nobody, since others may wait for its answer
             return self._bought(execution, question, paid)
         due = partial(self._deadlines.seen_from, execution.plan, execution.start)
+        # Sessions of one user wait for each other here; for those of others the ledger, which knows who could pay.
+        flight = digest("flight", 1, question.key, *sharing.own(execution.plan, execution.caller.user).own)
         while True:
             replayed = self._replay(execution, question)
             if replayed is not None:
                 return replayed
-            with self._flights.claim(question.key, WAIT, execution.cancelled, due) as claim:
+            with self._flights.claim(flight, WAIT, execution.cancelled, due) as claim:
                 if not claim.owner:
                     continue
                 replayed = None if claim.is_first else self._replay(execution, question, is_second=True)

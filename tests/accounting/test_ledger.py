@@ -115,6 +115,7 @@ def test_who_cannot_pay_for_the_answer_does_not_learn_that_it_is_asked_for(
         for ledger in (one, other):
             with pytest.raises(BudgetExceeded):
                 ledger.reserve_once(make("bob", 3, user=2, ceiling=3))
+            assert isinstance(ledger.reserve_once(make("bob", 3, user=2, ceiling=3), shares=True), Drawing)
             # The ceiling has paid, and so has ann.
             assert isinstance(ledger.reserve_once(make("bob", 3, user=3, ceiling=3)), Drawing)
             assert isinstance(ledger.reserve_once(make("ann", 3, user=3, ceiling=3)), Drawing)

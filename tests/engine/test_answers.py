@@ -287,6 +287,26 @@ def test_what_two_callers_ask_at_once_is_drawn_once(engine: Engine):
     assert [entry.kind for entry in engine._ledger.entries()].count("charge") == 2
 
 
+def test_who_cannot_pay_does_not_wait_for_what_another_draws(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    """Or they would learn that it is asked for."""
+    for sql in ("SELECT max(x) FROM t", "SELECT min(x) FROM t"):
+        ask(engine, sql, BOB)  # of 10, 2 are left
+    run, refused = engine._answers._backend.run, list[float]()
+
+    def meanwhile(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as the backend is called
+        began = time.monotonic()
+        with pytest.raises(BudgetExceeded):
+            ask(engine, "SELECT count(*) FROM t", BOB)
+        refused.append(time.monotonic() - began)
+        return run(*given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine._answers._backend, "run", meanwhile)
+        ask(engine, "SELECT count(*) FROM t")
+    assert len(refused) == 1
+    assert [entry.who for entry in engine._ledger.entries()] == ["bob", "bob", "ann"]
+
+
 def test_who_has_paid_for_several_waits_for_nobody(engine: Engine, monkeypatch: pytest.MonkeyPatch):
     """Somebody asks for the second part alone while the first one is drawn, and waits for the answer."""
     run: Callable[..., object] = engine._answers._backend.run

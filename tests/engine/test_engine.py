@@ -259,8 +259,8 @@ def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
     assert left(engine) == "1"
     reserve = engine._ledger.reserve_once
 
-    def slow(charge: object, lost: int) -> object:
-        reservation = reserve(charge, lost)  # type: ignore[arg-type]
+    def slow(charge: object, **more: object) -> object:
+        reservation = reserve(charge, **more)  # type: ignore[arg-type]
         engine.cancel(ANN.session)
         return reservation
 
