@@ -21,7 +21,10 @@ class Bare(str):
 
 
 class Node(Struct, frozen=True):
-    """One construct. Its parts are the nodes among its fields, and in tuples there."""
+    """One construct. Its parts are the nodes among its fields, and in tuples there.
+
+    Those that have none, which most nodes are, need not be looked through for garbage: they say ``gc=False``.
+    """
 
     def parts(self) -> list["Node"]:
         """The nodes directly below, in the order they are written."""
@@ -136,22 +139,22 @@ class Expr(Node, frozen=True):
         return found
 
 
-class ColumnRef(Expr, frozen=True):
+class ColumnRef(Expr, frozen=True, gc=False):
     """A column of an item of FROM, by the item's alias where that is said."""
 
     name: str
     table: str | None = None
 
 
-class Star(Expr, frozen=True):
+class Star(Expr, frozen=True, gc=False):
     """All columns; in a call, the row itself."""
 
 
-class Null(Expr, frozen=True):
+class Null(Expr, frozen=True, gc=False):
     """NULL of no type."""
 
 
-class Truth(Expr, frozen=True):
+class Truth(Expr, frozen=True, gc=False):
     """TRUE or FALSE."""
 
     value: bool
@@ -160,7 +163,7 @@ class Truth(Expr, frozen=True):
 TRUE, FALSE = Truth(value=True), Truth(value=False)
 
 
-class Number(Expr, frozen=True):
+class Number(Expr, frozen=True, gc=False):
     """A number that is not negative, as it is written: a whole one, a decimal, or with an exponent a DOUBLE."""
 
     text: str
@@ -174,7 +177,7 @@ class Looked(Exception):
         self.place = place
 
 
-class Hole(Expr, frozen=True):
+class Hole(Expr, frozen=True, gc=False):
     """A constant that nobody may look at, in one of the forms that the value at a ``place`` is written in.
 
     ``form`` is the scale of a whole number of ``10**-scale``, None for a DOUBLE; of a text ``TEXT``, or ``DATE`` or
@@ -185,13 +188,13 @@ class Hole(Expr, frozen=True):
     form: int | str | None
 
 
-class Text(Expr, frozen=True):
+class Text(Expr, frozen=True, gc=False):
     """A text."""
 
     value: str
 
 
-class Parameter(Expr, frozen=True):
+class Parameter(Expr, frozen=True, gc=False):
     """A value that is given when the statement runs, by its number from 1 on."""
 
     number: int
