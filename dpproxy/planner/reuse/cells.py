@@ -12,15 +12,14 @@ from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide
 from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, value_of
 from dpproxy.planner.reuse.multiples import Weights, taken
-from dpproxy.planner.reuse.rollup import Row, outside, typed
+from dpproxy.planner.reuse.rollup import Row, Typed, outside, typed
 from dpproxy.planner.reuse.spans import Span, span_of
 from dpproxy.planner.reuse.terms import Term
 
 MOST_INSIDE = 20_000
 """Whole numbers in the cells of one dimension that are looked at one by one."""
 _UNDECIDED = object()
-Label = tuple[tuple[str, object], ...]
-Labels = dict[Label, tuple[int, ...]]
+Labels = dict[Typed, tuple[int, ...]]
 """The cells of each combination of asked keys that one dimension decides."""
 
 

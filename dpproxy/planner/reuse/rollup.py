@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -135,16 +136,22 @@ def _groups(
     if not all(_covered(stored, i, {g[i] for g in groups}, asked, wanted) for i in left_out):
         return None
     further = [c for c in asked.conditions if c not in stored.conditions]
-    members: dict[tuple[tuple[str, object], ...], list[int]] = {}
-    try:
+    at = {key: place for place, key in enumerate(stored.keys)}
+    own = [at[key] for key in asked.keys if key in at]
+    members: dict[Typed, list[int]] = {}
+    if not further and len(own) == len(asked.keys):  # there may be very many
         for place, group in enumerate(groups):
-            known = _known(stored.keys, group)
-            passes = all(value_of(c, known) is True for c in further)
-            several = members.setdefault(typed(_key(key, known) for key in asked.keys), [])
-            if passes:
-                several.append(place)
-    except Unknown:
-        return None
+            members.setdefault(typed([group[p] for p in own]), []).append(place)
+    else:
+        try:
+            for place, group in enumerate(groups):
+                known = _known(stored.keys, group)
+                passes = all(value_of(c, known) is True for c in further)
+                several = members.setdefault(typed([_key(key, known) for key in asked.keys]), [])
+                if passes:
+                    several.append(place)
+        except Unknown:
+            return None
     places = [members.get(typed(row)) for row in wanted]
     if any(p is None for p in places):
         return None
@@ -180,9 +187,22 @@ def _is_number(found: Term) -> bool:
     return constant_kind(found) is not None
 
 
-def typed(values: Iterable[object]) -> tuple[tuple[str, object], ...]:
+class _Kinds(dict[type, type]):
+    """Types by which values are told apart."""
+
+    def __missing__(self, kind: type) -> type:
+        found = self[kind] = int if issubclass(kind, Decimal) else kind
+        return found
+
+
+_KINDS: Final = _Kinds()
+Typed = tuple[tuple[object, ...], tuple[type, ...]]
+
+
+def typed(values: Iterable[object]) -> Typed:
     """Told apart by type, too: True is not 1. Whole numbers are alike in whatever type they come."""
-    return tuple(("int" if isinstance(v, Decimal) else type(v).__name__, v) for v in values)
+    several = tuple(values)
+    return several, tuple(map(_KINDS.__getitem__, map(type, several)))
 
 
 def _columns(wanted: Sequence[Weights], among: Sequence[Term]) -> tuple[Multiples, ...] | None:
