@@ -61,7 +61,9 @@ def _noise(plan: Plan, size: GroupSize | None, earlier: Earlier | None) -> list[
     if not worst or (size is not None and needs[worst[0]] <= size.rows):
         return []
     named = ", ".join(f"{figure(ceil(needs[name]))} rows ({name})" for name in worst)
-    takes = f"Noise: 10 % takes groups of at least {named}"
+    is_of_values = any(o.error is not None and o.error.span and o.error.rows is None for o in plan.outputs)
+    more = ", more where values are far below their bounds" if is_of_values else ""
+    takes = f"Noise: 10 % takes groups of at least {named}{more}"
     if size is None:
         return [takes]
     wanted = plan.loss.epsilon * Fraction(needs[worst[0]] / size.rows)
