@@ -114,6 +114,7 @@ def test_the_limit_is_the_servers(file: Path, monkeypatch: pytest.MonkeyPatch):
     remote.close()
 
 
+@pytest.mark.alone
 def test_the_limit_is_kept_to_some_milliseconds(remote: Remote):
     """The engine looks for an interrupt between two portions of rows."""
     remote._limit = 0.03
