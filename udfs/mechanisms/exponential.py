@@ -195,7 +195,7 @@ def whole(values: Sequence[int] | Int64, low: int, high: int) -> Int64:
     return np.array([max(low, min(index(value), high)) for value in listed], dtype=np.int64)
 
 
-def _each(ufunc: np.ufunc, values: Int64, starts: Int64, lengths: Int64) -> Int64:
+def each_list(ufunc: np.ufunc, values: Int64, starts: Int64, lengths: Int64) -> Int64:
     """Return the maximum or minimum of each list at each of its places; a single list's just once."""
     if not starts.size:
         return values
@@ -248,7 +248,7 @@ class CandidateLists:
         if weights is not None:
             _check_weights(weights, self.starts)
             scores = np.where(weights > 0, scores, -LARGEST_SCORE)
-        self._below: Int64 = _each(np.maximum, scores, self.starts, lengths) - scores
+        self._below: Int64 = each_list(np.maximum, scores, self.starts, lengths) - scores
         steps = log2(self._q)
         self._halvings = np.minimum(self._below, (_FAR << _FRACTION) // steps + 1)
         self._halvings *= steps
@@ -258,7 +258,7 @@ class CandidateLists:
             self._points = np.searchsorted(_POWERS, weights)
             self._above = self._halvings - self._points
             self._above[weights == 0] = 2 * _FAR
-        self._above = self._above - _each(np.minimum, self._above, self.starts, lengths)
+        self._above = self._above - each_list(np.minimum, self._above, self.starts, lengths)
         self._room = _ROOM - int(scores.size).bit_length()
         proposals = np.minimum(self._above, self._room)
         np.subtract(self._room, proposals, out=proposals)

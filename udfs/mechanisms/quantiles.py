@@ -19,7 +19,15 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from udfs.mechanisms.exponential import WIDEST_SPREAD, CandidateLists, Exponential, Int64, held, whole
+from udfs.mechanisms.exponential import (
+    WIDEST_SPREAD,
+    CandidateLists,
+    Exponential,
+    Int64,
+    each_list,
+    held,
+    whole,
+)
 from udfs.mechanisms.quantile import FARTHEST, exact, ordered, padded, places
 from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
 from udfs.randomness import Words
@@ -32,7 +40,7 @@ _MOST_COUNT: Final = 2**60
 _FARTHEST_OFF: Final = 2**40
 """Rows by which quantiles are moved."""
 _REACH: Final = 96
-"""Points with a chance below e**-96 of the best one's are all as likely as that."""
+"""Points with a chance below e**-96 of the nearest one's are all as likely as that."""
 _INT64: Final = 2**61
 
 
@@ -221,7 +229,7 @@ class Quantiles(Struct, frozen=True):
     def _pieces(self, split: Split, runs: "_Runs") -> "_Pieces":
         """Runs cut where the score has fallen by what makes a point e times less likely."""
         step = -(-self.spread(split) * NANO // self.share)
-        runs = runs.where(runs.sizes > 0)
+        runs = runs.from_the_nearest()
         first, last = (
             np.clip(off // step, -_REACH - 1, _REACH).astype(np.int64)
             for off in (runs.offs, runs.offs + runs.slopes * (runs.sizes - 1))
@@ -294,9 +302,31 @@ class _Runs(NamedTuple):
         """Some of them."""
         return _Runs(*(column[kept] for column in self))
 
+    def from_the_nearest(self) -> "_Runs":
+        """Cut at the aim, on both sides of which ``offs`` are those from the nearest point of the list on."""
+        past = np.clip(-(self.offs // np.maximum(self.slopes, 1)), 0, self.sizes)
+        below = np.where(self.slopes > 0, past, np.where(self.offs < 0, self.sizes, 0)).astype(np.int64)
+        cut = _Runs(
+            *(
+                np.stack(both, axis=1).ravel()
+                for both in (
+                    (self.starts, self.starts + below),
+                    (below, self.sizes - below),
+                    (self.offs, self.offs + self.slopes * below),
+                    (self.slopes, self.slopes),
+                    (self.lists, self.lists),
+                )
+            )
+        )
+        cut = cut.where(cut.sizes > 0)
+        nearest = np.where(cut.offs < 0, -(cut.offs + cut.slopes * (cut.sizes - 1)), cut.offs)
+        lengths = np.bincount(cut.lists)
+        least = each_list(np.minimum, nearest, np.cumsum(lengths) - lengths, lengths)
+        return cut._replace(offs=cut.offs + np.where(cut.offs < 0, least, -least))
+
 
 class _Pieces(NamedTuple):
-    """Candidates: the best point's score, how many points, how much less each next one scores, and where they lie."""
+    """Candidates: their best point's score below the nearest of all, their points, the fall between two, and places."""
 
     scores: Int64
     sizes: Int64

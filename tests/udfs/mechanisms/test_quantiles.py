@@ -54,7 +54,7 @@ def scores(mechanism: Quantiles, split: Split, rows: Rows, left: int, right: int
 
 
 def found(mechanism: Quantiles, split: Split, rows: Rows, left: int, right: int) -> list[int]:
-    """The same from the pieces that points are drawn from."""
+    """The same from the pieces that points are drawn from: how far each is below the best."""
     nobody = [TOP if mechanism.off > 0 else 0] * abs(mechanism.off)
     values, counts = histogram([*rows, *nobody])
     starts = values * mechanism.parts
@@ -72,6 +72,13 @@ def found(mechanism: Quantiles, split: Split, rows: Rows, left: int, right: int)
     }
     assert len(by_point) == sum(pieces.sizes)
     return [by_point[point] for point in range(left, right)]
+
+
+def below_the_best(mechanism: Quantiles, split: Split, rows: Rows, left: int, right: int) -> list[int]:
+    """Scores less the best one, as far as points are within reach."""
+    listed = scores(mechanism, split, rows, left, right)
+    far = 96 * -(-mechanism.spread(split) * NANO // mechanism.share)
+    return [max(score - max(listed), -far) for score in listed]
 
 
 def law(mechanism: Quantiles, rows: Rows) -> dict[tuple[int, ...], Fraction]:
@@ -107,7 +114,8 @@ def test_splits_take_as_many_levels_as_their_number_has_digits():
 def test_scores_are_those_of_the_definition(mechanism: Quantiles):
     for rows, split in itertools.product(DATA, mechanism.splits):
         for left, right in itertools.combinations(range(mechanism.points + 1), 2):
-            assert found(mechanism, split, rows, left, right) == scores(mechanism, split, rows, left, right)
+            expected = below_the_best(mechanism, split, rows, left, right)
+            assert found(mechanism, split, rows, left, right) == expected
 
 
 def test_scores_of_many_rows_are_those_of_the_definition():
@@ -115,13 +123,25 @@ def test_scores_of_many_rows_are_those_of_the_definition():
     mechanism = Quantiles(0, TOP, (1, 3), 4, 1, 5 * NANO, parts=64)
     rows = [0] * 9 + [1] * 30 + [2] * 2
     for split in mechanism.splits:
-        assert found(mechanism, split, rows, 5, 150) == scores(mechanism, split, rows, 5, 150)
-    mechanism = replace(mechanism, nano=200 * NANO)
-    split = mechanism.splits[0]
-    far = 96 * -(-mechanism.spread(split) * NANO // mechanism.share)
-    listed = scores(mechanism, split, rows, 0, 192)
-    assert min(listed) < -far
-    assert found(mechanism, split, rows, 0, 192) == [max(score, -far) for score in listed]
+        expected = below_the_best(mechanism, split, rows, 5, 150)
+        assert found(mechanism, split, rows, 5, 150) == expected
+    for nano in (200 * NANO, 10**5 * NANO):
+        mechanism = replace(mechanism, nano=nano)
+        split = mechanism.splits[0]
+        expected = below_the_best(mechanism, split, rows, 0, 192)
+        assert min(expected) == -96 * -(-mechanism.spread(split) * NANO // mechanism.share)
+        assert found(mechanism, split, rows, 0, 192) == expected
+
+
+@pytest.mark.parametrize("many", [10**4, 10**8, 10**15])
+@pytest.mark.parametrize("epsilon", [1, 10**5])
+def test_many_rows_of_one_value_do_not_put_all_points_out_of_reach(many: int, epsilon: int):
+    """No point splits them exactly: the nearest is farther off than what is within reach of the aim."""
+    counts = [many + 7 * value % 13 * many // 20 for value in range(20)]
+    cumulated = np.cumsum(np.array(counts, dtype=object))
+    exactly = [int(np.searchsorted(cumulated, Fraction(n, 4) * cumulated[-1])) for n in (1, 2, 3)]
+    mechanism = Quantiles(0, 19, (1, 2, 3), 4, 1, epsilon * NANO)
+    assert mechanism.release(list(range(20)), counts) == exactly
 
 
 @pytest.mark.parametrize("mechanism", SMALL, ids=str)
