@@ -140,7 +140,10 @@ class LedgerDatabase:
             if is_lost:
                 raise attempt or Lost(None, None) from error
             # A server may have committed before the connection was lost.
-            again = lost is None and (attempt is None or self._store.is_undone(error))
+            is_undone = attempt is None or self._store.is_undone(error)
+            if is_undone and attempt is not None and attempt.batch is not None:
+                self._doubtful.pop()
+            again = lost is None and is_undone
             raise Unwritten(again=again) from error
         except Overtaken:  # it was rolled back
             raise

@@ -221,6 +221,24 @@ def test_a_file_that_cannot_be_written_shows_at_once(on_file: Place, monkeypatch
         on_file.open()
 
 
+def test_charges_that_a_full_disk_refuses_are_forgotten(
+    on_file: Place, make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    """SQLite says that they are undone, so nobody has to be told of them later."""
+
+    def full(_: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with closing(on_file.open()) as database:
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite._File, "commit", full, raising=False)
+            for _ in range(3):
+                with pytest.raises(Unwritten):
+                    database.commit(lambda batch: batch.charge(make()))
+        assert not database.owes
+        assert database.commit(lambda batch: batch.charge(make())).sequence == 1
+
+
 def test_a_long_log_is_moved_into_the_file(
     on_file: Place, path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ):

@@ -19,7 +19,7 @@ import duckdb
 
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.duckdb.growth import EARLIER, importer, noted_files
-from dpproxy.backends.duckdb.snapshot import SETTINGS
+from dpproxy.backends.duckdb.snapshot import SETTINGS, log_of
 from dpproxy.backends.failures import Altered, WorkerLost, failure
 from dpproxy.backends.source import Source
 from dpproxy.sql.quoting import identifier, literal
@@ -58,7 +58,7 @@ def prepared_file(state: Path, data: Path, secret: bytes) -> Path:
             is_alike = begins.startswith(f"prepared-{alike}")
             if later.exists() or not is_alike or not _carry(old, later, data):
                 old.unlink(missing_ok=True)
-                old.with_name(f"{old.name}.wal").unlink(missing_ok=True)
+                log_of(old).unlink(missing_ok=True)
     return path
 
 
@@ -86,7 +86,10 @@ def _carry(old: Path, path: Path, data: Path) -> bool:
                 f"CREATE TABLE notes.files AS SELECT rowid AS n, name, size, modified FROM data.{noted_files()}"  # noqa: S608
             )
             connection.execute("COMMIT")
+            connection.execute("CHECKPOINT")
     except duckdb.Error:
+        return False
+    if log_of(old).exists():  # it would stay behind, under the old name
         return False
     old.rename(path)
     return True

@@ -212,7 +212,7 @@ def _write(
 
 
 def _given_up(partial: Path, why: str) -> StartupError:
-    for left in (partial, _log(partial)):
+    for left in (partial, log_of(partial)):
         left.unlink(missing_ok=True)
     return StartupError(why)
 
@@ -231,7 +231,7 @@ def _begin(files: list[_File], partial: Path, settings: dict[str, Any]) -> None:
     if kept is not None:
         kept.rename(partial)
         with suppress(FileNotFoundError):
-            _log(kept).rename(_log(partial))
+            log_of(kept).rename(log_of(partial))
         return
     earlier = list(state.glob("snapshot-*.duckdb"))
     if not earlier or all(file.name == file.path.name for file in files):
@@ -248,7 +248,7 @@ def _finished(file: Path, settings: dict[str, Any]) -> set[tuple[Any, ...]]:
     return set()
 
 
-def _log(file: Path) -> Path:
+def log_of(file: Path) -> Path:
     """Where the engine writes what it has not moved into a file yet."""
     return Path(f"{file}.wal")
 
@@ -439,7 +439,7 @@ def _remove_half(state: Path, kept: Path | None) -> None:
     """Remove what imports that were killed have left, and what their engines wrote beside; not of one that goes on."""
     busy = tuple(half.name for half in state.glob("snapshot-*.partial") if in_use(half))
     for left in (*state.glob("snapshot-*.partial*"), *state.glob("snapshot-*.tmp")):
-        if left.name.startswith(busy) or (kept is not None and left in (kept, _log(kept))):
+        if left.name.startswith(busy) or (kept is not None and left in (kept, log_of(kept))):
             continue
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)

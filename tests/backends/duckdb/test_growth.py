@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pyarrow import parquet
 
 from dpproxy.algebra.plan import PREPARED, PreparedTable
-from dpproxy.backends.duckdb import growth
+from dpproxy.backends.duckdb import growth, prepared
 from dpproxy.backends.duckdb.prepared import MOST_LOADS, PreparedTables, prepared_file
 from dpproxy.backends.duckdb.snapshot import snapshot
 from dpproxy.backends.duckdb.source import DuckDB
@@ -217,6 +217,22 @@ def test_one_that_is_killed_begins_again(loads: Loads, followed: list[str], tmp_
     assert killed.returncode == -signal.SIGKILL
     assert repr(loads.prepared()) == anew(tmp_path / "whole", files)
     assert len(followed) == len(TABLES)
+
+
+def test_tables_whose_log_is_not_in_their_file_are_built_whole(
+    loads: Loads, followed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As on a full disk: under their new name they would be those of the files of before."""
+    files = [(f"day={number}", some(Random(number))) for number in range(2)]
+    loads.load(*files[0])
+    loads.prepared()
+    loads.load(*files[1])
+    left = tmp_path / "left.wal"
+    left.touch()
+    monkeypatch.setattr(prepared, "log_of", lambda _: left)
+    assert repr(loads.prepared()) == anew(tmp_path / "whole", files)
+    assert not followed
+    assert not left.exists()
 
 
 def test_what_nobody_asks_for_is_dropped_in_the_end(loads: Loads, followed: list[str]):
