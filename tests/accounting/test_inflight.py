@@ -83,7 +83,8 @@ def test_when_owners_fail_the_next_one_tries():
 
     def release() -> int:
         attempts.append(1)
-        time.sleep(0.01)
+        while flights._flights[KEY].waiting < 8 - len(attempts):  # all others
+            time.sleep(0.001)
         if len(attempts) < 3:
             raise RuntimeError("no")
         return 7

@@ -25,7 +25,7 @@ from dpproxy.backends.servers.source import Order, Pushed
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.questions import Replan
 from dpproxy.engine.replays import Execution
-from dpproxy.values.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
+from dpproxy.values.errors import Cancelled, Internal, Refusal, StartupError, TooComplex, Unsupported
 from tests.backends.inline import Inline
 from tests.backends.statements import check
 from tests.postgres import Server, running
@@ -593,7 +593,7 @@ def test_what_the_planner_waits_for_ends_at_its_own_limit(
     monkeypatch.setattr("dpproxy.backends.facts.LONGEST", 0.2)
     url = made(postgres, TABLES)
     facts = Facts(opened(url))
-    with locked(url, "t"), pytest.raises(Cancelled, match="due to statement timeout"):
+    with locked(url, "t"), pytest.raises(TooComplex, match="planning the statement takes longer"):
         facts(read(COUNT))
     assert facts(read(COUNT)) == ((100,),)
 
