@@ -319,7 +319,8 @@ def _enough(column: _Measured, plan: Plan, fresh: Plan | None) -> Fraction:
     if fresh is None or new is None:
         return plan.loss.epsilon * Fraction(median(column.shares) / AIM)
     pairs = zip(column.shares, column.halves, strict=True)
-    share = median([new * share / half if half else 0.0 for share, half in pairs])
+    # A new draw without noise is off by nothing, even beside a value of zero.
+    share = median([new * share / half if new and half else 0.0 for share, half in pairs])
     # What is stored answers again up to its own epsilon.
     return max(fresh.loss.epsilon * Fraction(share / AIM), plan.loss.epsilon * MORE)
 

@@ -225,6 +225,17 @@ def test_beside_stored_answers_the_epsilon_is_that_of_a_new_draw(engine: Engine)
         assert said.hint == f"SET dp.epsilon = {named}; brings half-widths to about 10 % of the middle value."
 
 
+def test_a_new_draw_without_noise_needs_no_more_than_a_stored_one_with_some(engine: Engine):
+    """Also around a value of zero, of which every error is more than a tenth."""
+    sql = "SELECT k, sum(x) AS total FROM t GROUP BY k"
+    fresh = with_halves(planned(engine, sql, epsilon="0.1"), None, 0.0)
+    plan = with_halves(planned(engine, sql, epsilon="0.1"), None, 500.0)
+    rows = [("a", 0), ("b", 400), ("c", 1000)]
+    said = accuracy_notice(plan, rows, rows, fresh)
+    assert said is not None
+    assert said.hint == "SET dp.epsilon = 0.101; brings half-widths to about 10 % of the middle value."
+
+
 def test_no_epsilon_is_named_that_the_budget_does_not_allow(engine: Engine):
     plan = with_halves(planned(engine, "SELECT sum(x) AS total FROM t", epsilon="0.1"), 60_000.0)
     said = notice(plan, [(1000,)])

@@ -47,6 +47,33 @@ def at_hand(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") 
     return None if known is None else engine.run(Request(caller, known, (), settings), only_at_hand=True)
 
 
+BITS = ("CREATE TABLE t AS SELECT i % 2 AS a, i // 2 % 5 // 3 AS b, i % 3 AS x FROM range(100) AS r(i)",)
+OF_BITS = """
+ALTER TABLE t SET PRIVACY KEY ROW;
+ALTER TABLE t SET PRIVACY CEILING EPSILON 1000000;
+ALTER TABLE t ALTER COLUMN a SET PRIVACY DOMAIN IN (0, 1);
+ALTER TABLE t ALTER COLUMN b SET PRIVACY DOMAIN IN (0, 1);
+ALTER TABLE t ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 2;
+CREATE PRIVACY BUDGET b LIMIT EPSILON 1000000;
+GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
+"""
+BITS_OF_A_AND_B = [(0, 0, 30), (0, 1, 20), (1, 0, 30), (1, 1, 20)]
+
+
+@pytest.mark.parametrize("dearer", ["1000", "1001"])
+@pytest.mark.parametrize("more", ["", ", sum(x), avg(x)"])
+def test_keys_of_the_same_values_keep_their_places(tmp_path: Path, more: str, dearer: str):
+    """Whether the answer is replayed, or averaged with a draw of the other order."""
+    with started(write_home(tmp_path, BITS, OF_BITS)) as engine:
+        engine.open(ANN)
+        for keys, epsilon in (("a, b", "1000"), ("b, a", dearer), ("a, b", dearer), ("b, a", "1000")):
+            listed = f"SELECT a, b, count(*){more} FROM t GROUP BY {keys} ORDER BY 1, 2"
+            turned = f"SELECT b, a, count(*){more} FROM t GROUP BY 1, 2 ORDER BY 2, 1"
+            assert [row[:3] for row in ask(engine, listed, epsilon=epsilon).rows] == BITS_OF_A_AND_B
+            rows = ask(engine, turned, epsilon=epsilon).rows
+            assert [(a, b, n) for b, a, n, *_ in rows] == BITS_OF_A_AND_B
+
+
 def given_twice(engine: Engine, sql: str, caller: Caller = ANN) -> Answer:
     """Charged, and replayed once: from then on its answer is at hand."""
     ask(engine, sql, caller)
