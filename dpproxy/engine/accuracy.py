@@ -250,7 +250,7 @@ def _measured(
     ]
     if not pairs:
         return _Measured(name, (), (), "no interval is proved: a divisor may be zero", cannot, why)
-    shares = tuple(half / value if value else inf if half else 0.0 for half, value in pairs)
+    shares = tuple(half / value if value else inf if new and half else 0.0 for half, value in pairs)
     halves = tuple(half for half, _ in pairs)
     return _Measured(name, halves, shares, impossible=cannot, why=why, new=None if new is None else new.half)
 
