@@ -57,7 +57,10 @@ def foretold(request: ViewRequest, build: ViewBuild, name: str) -> str:
     if build.loss is None or not (build.method or name in (DpKdtree.name, DpMarginals.name)):
         return ""
     error, rows = predicted(request, build.loss).get(build.method or name), _rows(request)
-    return f"predicted error of the cells of two columns: about {error:.1g} % at {rows} rows" if error else ""
+    if not error:
+        return ""
+    known = f"{rows} rows" if request.expected_rows is not None else f"{rows} rows (no EXPECTED ROWS)"
+    return f"predicted error of the cells of two columns: about {float(f'{error:.1g}'):g} % at {known}"
 
 
 def _chosen(request: ViewRequest, total: Loss) -> tuple[Method, dict[str, OptionValue]]:

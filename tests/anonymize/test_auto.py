@@ -1,13 +1,14 @@
 """The choice of a method from public facts."""
 
 import os
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpproxy.anonymize.auto import Auto, predicted
+from dpproxy.anonymize.auto import Auto, foretold, predicted
 from dpproxy.anonymize.model import (
     Attribute,
     Categories,
@@ -28,6 +29,18 @@ def ordered(columns: int) -> tuple[Attribute, ...]:
 
 def request(columns: int, rows: int | None, epsilon: Fraction | int) -> ViewRequest:
     return ViewRequest(ordered(columns), {"epsilon": epsilon}, rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "words"),
+    [(500, Fraction(1, 10), "at 500 rows"), (None, 1, "at 1000 rows (no EXPECTED ROWS)")],
+)
+def test_the_error_is_foretold_in_plain_digits(rows: int | None, epsilon: Fraction | int, words: str) -> None:
+    asked = request(8, rows, epsilon)
+    said = foretold(asked, Auto().check(asked), "auto")
+    assert re.fullmatch(
+        rf"predicted error of the cells of two columns: about [0-9.]+ % {re.escape(words)}", said
+    )
 
 
 @pytest.mark.parametrize(
