@@ -57,6 +57,8 @@ class Order(Struct, frozen=True):
     """Digests of public tables, as statements, and what they were when this one was planned: they must be so still."""
     tables: frozenset[str] = frozenset()
     """The tables of the data that it reads: they must be declared as they were when the proxy was started."""
+    prepared: frozenset[str] = frozenset()
+    """The prepared tables that it reads, by the names that plans have."""
     cancelled: Callable[[], bool] = lambda: False
 
 
@@ -165,7 +167,7 @@ class Pushed:
         order = Order(
             known.sql, values, types, session, self._server.limit,
             charged=True, few=few is not None, facts=self._facts_of(known, epoch), tables=known.tables,
-            cancelled=cancelled,
+            prepared=frozenset() if self._kept is None else frozenset(self._kept.read(query)), cancelled=cancelled,
         )  # fmt: skip
         try:
             return self._answered(order, types, select)

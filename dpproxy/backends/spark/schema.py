@@ -1,5 +1,6 @@
 """Where the tables of a Spark data source are, and what their files' metadata say of them: public facts."""
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
@@ -84,11 +85,32 @@ def place(url: str, name: str) -> ParquetFolder:
         raise StartupError(f"data.{name}.url: expected each table once, whatever the case of its letters")
     address = address if address.endswith("/") else f"{address}/"
     prepared = ours.get("prepared", "").rstrip("/")
-    if f"{prepared}/".startswith(f"{folder}/"):
+    if prepared and not _is_outside(prepared, folder):
         raise StartupError(
-            f"data.{name}.url: expected a folder of prepared tables outside of that of the tables"
+            f"data.{name}.url: expected a folder of prepared tables outside of that of the tables, and absolute "
+            "paths without patterns of both"
         )
     return ParquetFolder(name, ";".join([address, *others]), folder, tables, prepared)
+
+
+def _is_outside(inner: str, outer: str) -> bool:
+    """Whether a folder is known to be outside of another one: a path says nothing of where the server is at home."""
+    (host, path), (other, start) = _host_and_path(inner), _host_and_path(outer)
+    are_known = all(p.startswith("/") and not set(p) & set("*?[]{}\\") for p in (path, start))
+    is_elsewhere = bool(host and other) and host != other
+    return are_known and (is_elsewhere or not f"{path}/".startswith(f"{start.rstrip('/')}/"))
+
+
+def _host_and_path(folder: str) -> tuple[str, str]:
+    """The host or bucket, without its port, and the path, of a path or a URL of Hadoop's; with ``..`` resolved."""
+    scheme, colon, rest = folder.partition(":")
+    has_scheme = bool(colon) and "/" not in scheme
+    host, path = "", rest if has_scheme else folder
+    if has_scheme and rest.startswith("//"):
+        host, _, path = rest[2:].partition("/")
+        path = f"/{path}"
+    path = posixpath.normpath(path)
+    return host.partition(":")[0].lower(), f"/{path.lstrip('/')}" if path.startswith("/") else path
 
 
 def types_asked(view: str, names: Sequence[str], place: ParquetFolder, table: str) -> str:

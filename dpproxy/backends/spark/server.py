@@ -24,7 +24,7 @@ from dpproxy.backends.spark.client import RETRIES, at_most, end, is_analysed, mo
 from dpproxy.backends.spark.dialect import PROBES, dialect
 from dpproxy.backends.spark.schema import ParquetFolder, columns_of, place, readers, types_asked
 from dpproxy.backends.spark.texts import ENGINE, filled
-from dpproxy.values.errors import Refusal, StartupError
+from dpproxy.values.errors import Internal, Refusal, StartupError
 from dpproxy.values.pgtypes import Column, Schema
 
 _LOG = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.mergeSchema": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",  # what cannot be read is no table without rows
+    "spark.sql.files.ignoreMissingFiles": "false",
 }
 
 
@@ -115,6 +117,9 @@ class Spark:
         self._readers = {table.lower(): readers(found) for table, found in self._tables.items()}
         self._views = {table.lower(): f"source_{n}" for n, table in enumerate(self._tables)}
         self._prepared: dict[str, Prepared] = {}
+        self._log: tuple[frozenset[str], list[dict[str, str]]] = (frozenset(), [])
+        self.is_whole: Callable[[str], bool] = lambda _: False
+        """Whether the rows of a prepared table, by where it is, are all there as they were written."""
         self.dialect = dialect(self._view)
 
     def schema(self) -> Schema:
@@ -158,6 +163,7 @@ class Spark:
                 if order.cancelled():  # and not ``|=``, which would take back a stop of meanwhile
                     statement.is_stopped = True
                 self._check_declared(session, order.tables, charged=order.charged)
+                read = self._prepared_of(order)
                 self._look(session, statement, order)
                 rows = self._rows(session, statement, filled(order.sql, order.values), order.types)
                 if order.facts:
@@ -167,6 +173,7 @@ class Spark:
                 else:
                     yield from rows
                 self._check_declared(session, order.tables, charged=order.charged)
+                self._prepared_of(order, read)
         except Refusal:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
@@ -209,6 +216,21 @@ class Spark:
                 _LOG.error("data source %s has changed: table %s has other columns", self._place.name, table)
                 raise failure("altered, charged" if charged else "altered")
 
+    def _prepared_of(self, order: Order, before: list[Prepared] | None = None) -> list[Prepared]:
+        """The prepared tables that a statement reads. Raises ``TableGone`` where one is dropped, or not there yet.
+
+        Asked before a statement and after it: what is emptied was noted as dropped before.
+        """
+        found = [self._prepared.get(name) for name in sorted(order.prepared)]
+        there = [table for table in found if table is not None]
+        try:
+            are_whole = all(self.is_whole(table.where) for table in there)
+        except Internal:
+            raise failure("lost") from None
+        if len(there) < len(found) or not are_whole or before not in (None, there):
+            raise failure("gone")
+        return there
+
     def _look(self, session: _Session, statement: _Statement, order: Order) -> None:
         """Raise where a public table is not any more what the statement was planned with."""
         for sql, told in order.facts:
@@ -232,9 +254,9 @@ class Spark:
         """Where they are; empty where there are none."""
         return self._place.prepared
 
-    def declared(self) -> list[tuple[str, str]]:
-        """The columns of all tables, as the server says them."""
-        return sorted(self._session().declared.items())
+    def described(self) -> tuple[str, list[tuple[str, str]]]:
+        """The folder of the data, and the columns of all tables, as the server says them."""
+        return self._place.folder, sorted(self._session().declared.items())
 
     def prepared_view(self, name: str) -> str:
         """The text of a prepared table."""
@@ -255,41 +277,38 @@ class Spark:
                 _show(session, self.prepared_view(name), table)
 
     def read_log(self, where: str, types: pa.Schema) -> list[dict[str, str]]:
-        """The lines of a log of ours; none where it is not there. Raises ``Internal``."""
+        """The lines of a log of ours, whose files never change; none where it is not there. Raises ``Internal``."""
         session = self._session()
         declared = ", ".join(f"{name} STRING" for name in types.names)
         try:
             with at_most(session.spark):
-                found: list[dict[str, str]] = (
-                    session.spark.read.schema(declared).parquet(where).toArrow().to_pylist()
-                )
+                reader = session.spark.read.schema(declared).option("recursiveFileLookup", "true")
+                frame = reader.parquet(where)
+                files = frozenset(frame.inputFiles())
+                known, lines = self._log
+                if files != known:
+                    lines = frame.toArrow().to_pylist()
+                    self._log = (files, lines)
         except Exception:  # noqa: BLE001 - the server's words stay here
             if session.is_alive():
                 return []
             self._forget(session)
             raise failure("unavailable") from None
-        return found
+        return lines
 
-    def write(
-        self,
-        sql: str,
-        where: str,
-        order: Order,
-        *,
-        by: str | None = None,
-        more: bool = False,
-        again: bool = False,
-    ) -> str:
+    def write(self, sql: str, where: str, order: Order, *, by: str | None = None, mode: str = "error") -> str:
         """Have the workers write the rows of a statement, in a folder for each value of ``by``; what columns they have.
 
-        Beside what is there if ``more``, instead of it if ``again``. Raises as ``batches`` does.
+        Beside what is there with the mode ``append``. With ``overwrite`` a text instead of it, which fails whoever
+        reads it as a table. Raises as ``batches`` does.
         """
         session = self._session()
         statement: _Statement | None = None
         try:
             made = _Statement(session, f"dpproxy-{next(self._numbers)}", order.limit)
             with self._running.of(order.session, made) as statement:
-                statement.is_stopped |= order.cancelled()
+                if order.cancelled():  # as in ``batches``
+                    statement.is_stopped = True
                 statement.check()
                 self._check_declared(session, order.tables, charged=order.charged)
                 frame = session.frame(sql)
@@ -298,8 +317,8 @@ class Spark:
                 client.add_tag(statement.tag)
                 try:
                     writer = (frame if by is None else frame.repartition(by)).write
-                    writer = writer.mode("append" if more else "overwrite" if again else "error")
-                    (writer if by is None else writer.partitionBy(by)).parquet(where)
+                    writer = writer.mode(mode).format("text" if mode == "overwrite" else "parquet")
+                    (writer if by is None else writer.partitionBy(by)).save(where)
                 finally:
                     client.remove_tag(statement.tag)
                 statement.check()

@@ -1,5 +1,6 @@
 """Prepared tables of a Spark source: the rows that count, divided by date, whole or not there."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from dpproxy.algebra.plan import Part
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.servers.source import Pushed
+from dpproxy.backends.spark import prepared
 from dpproxy.backends.spark.prepared import SparkPrepared
 from dpproxy.backends.spark.server import Spark
 from dpproxy.values.errors import Cancelled, Internal
@@ -48,8 +50,10 @@ Open = Callable[..., tuple[Spark, Pushed]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("kept")
-    (made / "data").mkdir()
-    duckdb.execute(f"COPY ({ROWS}) TO '{made}/data/visits.parquet' (FORMAT parquet)")
+    for data, rows in (("data", ROWS), ("newer", f"{ROWS} WHERE i < 20")):
+        (made / data).mkdir()
+        duckdb.execute(f"COPY ({rows}) TO '{made}/{data}/visits.parquet' (FORMAT parquet)")
+    duckdb.execute(f"COPY (SELECT 1 AS a) TO '{made}/data/other.parquet' (FORMAT parquet)")
     return made
 
 
@@ -57,8 +61,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(spark_cluster: object, folder: Path, tmp_path: Path) -> Iterator[Open]:
     found: list[Pushed] = []
 
-    def open_one(secret: bytes = SECRET) -> tuple[Spark, Pushed]:
-        url = f"sc://127.0.0.1:{spark_cluster.port};folder={folder}/data;tables=visits"  # type: ignore[attr-defined]
+    def open_one(secret: bytes = SECRET, data: str = "data", tables: str = "visits") -> tuple[Spark, Pushed]:
+        url = f"sc://127.0.0.1:{spark_cluster.port};folder={folder}/{data};tables={tables}"  # type: ignore[attr-defined]
         server = Spark(f"{url};prepared={folder}/kept", "main", 120.0)
         path = tmp_path / f"empty{len(found)}.duckdb"
         duckdb.connect(path).close()
@@ -70,10 +74,10 @@ def opened(spark_cluster: object, folder: Path, tmp_path: Path) -> Iterator[Open
         source.close()
 
 
-def planned(sql: str, *, prepared: bool = True, version: int = 1, most: int = EVERY) -> Part:
+def planned(sql: str, *, is_prepared: bool = True, version: int = 1, most: int = EVERY) -> Part:
     world = WORLDS[most]
     policy = replace(world.policy, data_version=version)
-    [part] = plan_of(replace(world, prepared=prepared, policy=policy), sql, {}).parts
+    [part] = plan_of(replace(world, prepared=is_prepared, policy=policy), sql, {}).parts
     return part
 
 
@@ -88,7 +92,7 @@ def answer(source: Pushed, part: Part) -> list[dict[str, object]]:
 def test_answers_are_those_of_the_rows_and_few_folders_are_read(opened: Open, folder: Path):
     server, source = opened()
     for sql, most in STATEMENTS:
-        whole, part = planned(sql, prepared=False, most=most), planned(sql, most=most)
+        whole, part = planned(sql, is_prepared=False, most=most), planned(sql, most=most)
         assert part.prepares
         assert answer(source, part) == answer(source, whole)
     [table] = planned(ONE_DAY).prepares
@@ -121,21 +125,154 @@ def test_what_was_half_written_is_not_there(opened: Open):
     keeper = source._kept._keeper  # type: ignore[union-attr]
     server.write("SELECT 1 AS person", f"{keeper._folder}/{table.name}_half", keeper._order("half"))
     assert table.name not in source.prepared_names()
-    assert answer(source, part) == answer(source, planned(ONE_DAY, prepared=False))
+    assert answer(source, part) == answer(source, planned(ONE_DAY, is_prepared=False))
 
 
-def test_what_is_dropped_is_not_found_and_is_emptied_at_the_next_start(opened: Open, folder: Path):
-    _, source = opened()
+def rows_in(folder: Path, table: str) -> list[int]:
+    """How many files of rows each place of a table has."""
+    places = (folder / "kept").glob(f"dp_*/{table}_*")
+    return sorted(len(list(place.rglob("*.parquet"))) for place in places)
+
+
+def test_what_is_dropped_is_built_again_and_its_rows_are_removed_later(
+    opened: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    server, source = opened()
     part = planned(ONE_DAY, version=3)
     [table] = part.prepares
     before = answer(source, part)
+    place = server._prepared[table.name]
     source.build(table.name, None, {}, "prepare", bool)
     assert table.name not in source.prepared_names()
-    assert source.run(part.query, VALUES, "ann").value.to_pylist() == before
-    [place] = (folder / "kept").glob(f"dp_*/{table.name}_*")
-    assert list(place.rglob("day=*/*.parquet"))
     opened()
-    assert not list(place.rglob("day=*/*.parquet"))
+    assert 0 not in rows_in(folder, table.name)
+    monkeypatch.setattr(prepared, "KEPT", -60.0)
+    opened()
+    assert rows_in(folder, table.name) == [0]
+    assert source.run(part.query, VALUES, "ann").value.to_pylist() == before
+    opened()
+    assert len(rows_in(folder, table.name)) == 2
+    server.is_whole = lambda _: True
+    for session in (server._session(), None):  # with the files that were there, and listed anew
+        if session is None:
+            server._forget(server._session())
+        server._prepared.clear()
+        if session is None:
+            server.show(table.name, place)
+        else:
+            server._prepared[table.name] = place
+            server._show_all(session)
+        for sql in (ONE_DAY, "SELECT count(*) FROM visits"):
+            with pytest.raises(Internal):
+                source.run(planned(sql, version=3).query, VALUES, "ann")
+
+
+def test_what_is_dropped_while_a_statement_reads_it_is_not_used(opened: Open):
+    server, source = opened()
+    part = planned(ONE_DAY, version=5)
+    [table] = part.prepares
+    before = answer(source, part)
+    first = server._prepared[table.name]
+    keeper = source._kept._keeper  # type: ignore[union-attr]
+    rows = server._rows
+
+    def dropping(*order: object) -> Iterator[object]:
+        yield from rows(*order)  # type: ignore[arg-type]
+        if server._prepared[table.name] == first:
+            keeper.drop(table.name, "other")
+
+    server._rows = dropping  # type: ignore[assignment, method-assign]
+    assert source.run(part.query, VALUES, "ann").value.to_pylist() == before
+    assert server._prepared[table.name] != first
+
+
+def test_a_proxy_with_other_tables_leaves_those_of_others_until_nobody_opens_them(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+):
+    server, source = opened()
+    part = planned(ONE_DAY, version=6)
+    [table] = part.prepares
+    before = answer(source, part)
+    place = server._prepared[table.name]
+    monkeypatch.setattr(prepared, "KEPT", -60.0)
+    _, other = opened(tables="visits,other")
+    assert table.name not in other.prepared_names()
+    assert source.run(part.query, VALUES, "ann").value.to_pylist() == before
+    assert server._prepared[table.name] == place
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + prepared.UNOPENED + 60)
+    opened(tables="visits,other")
+    monkeypatch.undo()
+    assert table.name not in source.prepared_names()
+    assert source.run(part.query, VALUES, "ann").value.to_pylist() == before
+
+
+def test_rows_of_another_folder_are_not_those_of_this_one(opened: Open):
+    _, source = opened()
+    part = planned(ONE_DAY, version=7)
+    before = answer(source, part)
+    _, newer = opened(data="newer")
+    assert newer.prepared_names() == set()
+    found = answer(newer, part)
+    assert found == answer(newer, planned(ONE_DAY, is_prepared=False)) != before
+
+
+def test_rows_of_builds_that_were_killed_are_removed(
+    opened: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    _, source = opened()
+    part = planned(ONE_DAY, version=8)
+    [table] = part.prepares
+    keeper = source._kept._keeper  # type: ignore[union-attr]
+    note = keeper._note
+
+    def killed(name: str, where: str, columns: str, event: str) -> None:
+        if event == "built":
+            raise KeyboardInterrupt
+        note(name, where, columns, event)
+
+    keeper._note = killed
+    source.check(part.query, part.prepares)
+    with pytest.raises(KeyboardInterrupt):
+        source.build(table.name, table.query, VALUES, "prepare", bool)
+    opened()
+    [files] = rows_in(folder, table.name)
+    assert files
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + prepared.LONGEST_BUILD + 60)
+    opened()
+    assert rows_in(folder, table.name) == [0]
+
+
+def test_of_two_that_were_built_at_once_both_are_dropped(opened: Open):
+    _, first = opened()
+    _, second = opened()
+    part = planned(ONE_DAY, version=9)
+    [table] = part.prepares
+    keepers = [source._kept._keeper for source in (first, second)]  # type: ignore[union-attr]
+    for source, keeper in zip((first, second), keepers, strict=True):
+        source.check(part.query, part.prepares)
+        names, keeper.names = keeper.names, set
+        source.build(table.name, table.query, VALUES, "prepare", bool)
+        keeper.names = names
+    assert len([e for e in keepers[0]._events() if e["event"] == "built" and table.name in e["name"]]) == 2
+    first.build(table.name, None, {}, "prepare", bool)
+    assert table.name not in first.prepared_names() | second.prepared_names()
+
+
+def test_a_stop_that_meets_a_build_stops_it(opened: Open):
+    server, source = opened()
+    part = planned(ONE_DAY, version=10)
+    [table] = part.prepares
+    source.check(part.query, part.prepares)
+
+    def stopped() -> bool:
+        server.interrupt("prepare")
+        return False
+
+    with pytest.raises(Cancelled):
+        source.build(table.name, table.query, VALUES, "prepare", stopped)
+    assert table.name not in source.prepared_names()
 
 
 def test_files_of_other_columns_are_not_prepared(opened: Open, folder: Path):

@@ -24,11 +24,37 @@ def test_prepared_tables_are_outside_of_the_data():
     found = place("sc://cluster;folder=/lake/data;tables=t;prepared=/lake/kept%20rows/", "main")
     assert (found.prepared, found.connection) == ("/lake/kept rows", "sc://cluster/")
     assert place("sc://cluster;folder=/lake;tables=t", "main").prepared == ""
-    for inside in ("/lake/data", "/lake/data/kept"):
+    for inside in (
+        *("/lake/data", "/lake/data/kept", "/lake/x/../data/kept", "//lake/data/kept", "///lake/./data/kept"),
+        *(
+            "file:/lake/data/kept",
+            "file:///lake//data/kept",
+            "s3a://bucket/lake/data/kept",
+            "hdfs:/lake/data/x",
+        ),
+        *("lake/kept", "/lake/d*/kept", "/../lake/data/kept"),
+    ):
         with pytest.raises(
             StartupError, match=r"data\.main\.url: expected a folder of prepared tables outside"
         ):
             place(f"sc://cluster;folder=/lake/data;tables=t;prepared={inside}", "main")
+
+
+def test_prepared_tables_of_another_bucket_are_outside():
+    for data, kept, is_taken in (
+        ("s3a://bucket/data", "s3a://other/data/kept", True),
+        ("s3a://bucket/data", "s3a://bucket/kept", True),
+        ("s3a://bucket/data", "s3a://bucket/x/../data/kept", False),
+        ("s3a://bucket", "s3://bucket/kept", False),
+        ("hdfs://name:8020/data", "hdfs://NAME/data/kept", False),
+        ("lake/data", "/lake/kept", False),
+    ):
+        url = f"sc://cluster;folder={data};tables=t;prepared={kept}"
+        if is_taken:
+            assert place(url, "main").prepared == kept
+        else:
+            with pytest.raises(StartupError):
+                place(url, "main")
 
 
 def test_a_url_without_a_slash_is_read():
