@@ -22,6 +22,8 @@ MOST_WAITING: Final = 20_000
 """The most waiting entries. Further ones are counted and lost: a statement is never delayed for its entry."""
 DROP_EVERY: Final = 3600.0
 """Seconds between looks for entries that are too old."""
+TELL_EVERY: Final = 10.0
+"""Seconds between lines in the server's log about entries that cannot be written."""
 DAY: Final = 86_400 * 10**6
 _LOG: Final = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class AuditLog:
         self._lost = 0
         self._busy = threading.Lock()
         self._next_drop = 0.0
+        self._next_told = 0.0
         self._thread = threading.Thread(target=self._work, name="audit log", daemon=True)
 
     @classmethod
@@ -163,7 +166,9 @@ class AuditLog:
             error = failure
             with self._wake:
                 self._lost += lost + sum(done is None for _, done in batch)
-            _LOG.warning("the audit log cannot be written: %d entries are lost so far", self._lost)
+            if time.monotonic() >= self._next_told:
+                self._next_told = time.monotonic() + TELL_EVERY
+                _LOG.warning("the audit log cannot be written: %d entries are lost so far", self._lost)
         for _, done in batch:
             if done is not None and error is None:
                 done.set_result(None)

@@ -50,8 +50,10 @@ def test_many_threads_write_at_once(log: AuditLog):
 
 
 def test_a_disk_that_fails_refuses_what_must_be_written_and_counts_the_rest(
-    log: AuditLog, monkeypatch: pytest.MonkeyPatch
+    log: AuditLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
+    """The server's log has a line about it, and no more in the next seconds."""
+
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("disk full")
 
@@ -60,6 +62,11 @@ def test_a_disk_that_fails_refuses_what_must_be_written_and_counts_the_rest(
         log.note(entry("lost"))
         with pytest.raises(LedgerUnavailable, match="nothing is answered exactly"):
             log.write(entry("SELECT 1"))
+        with pytest.raises(LedgerUnavailable):
+            log.write(entry("SELECT 1"))
+    assert [one.getMessage() for one in caplog.records] == [
+        "the audit log cannot be written: 1 entries are lost so far"
+    ]
     log.write(entry("SELECT 2"))
     told = [(e.outcome, e.statement, e.reason) for _, e in log.last(5)]
     assert told == [
