@@ -19,7 +19,6 @@ from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.duckdb import growth
 from dpproxy.backends.duckdb.constraints import constraints
-from dpproxy.backends.duckdb.snapshot import log_of
 from dpproxy.backends.duckdb.types import ENUM, column_type, labels
 from dpproxy.backends.duckdb.views import column_names, views
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
@@ -406,7 +405,7 @@ def _attach_one(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         if is_locked(error):
             raise
         path.unlink(missing_ok=True)
-        log_of(path).unlink(missing_ok=True)
+        path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
         connection.execute(statement)
 
 
