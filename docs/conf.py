@@ -72,6 +72,7 @@ FOLDERS = {
         "../udfs/mechanisms/*",
         "../dpproxy/analysis/*",
         "../dpproxy/accounting/*",
+        "../dpproxy/aggregates/*",
         "../dpproxy/anonymize/*",
         "../dpproxy/planner/*",
         "../dpproxy/planner/reuse/*",

@@ -155,6 +155,9 @@ def test_a_plan_with_numbers_put_in_is_the_plan_of_the_statement(world: World, s
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(canonical, "_STAGES", Recent(16))
         found = put(shape, second)
+        if found is None:
+            assert plan_of(world, second).notices  # it is planned anew, since something is told of a constant
+            return
         forms = [canonical.stage(part.query) for part in found.parts]
         patch.setattr(canonical, "_STAGES", Recent(16))
         assert [canonical.stage(part.query) for part in found.parts] == forms
@@ -359,7 +362,10 @@ def test_a_plan_with_values_put_in_is_the_plan_of_the_statement(
     except Looked:
         return
     assert shape is not None
-    assert shape.with_(exact_values([both[1][p] for p in places])) == plans[1]
+    put_in = exact_values([both[1][p] for p in places])
+    assert isinstance(plans[1], Plan)
+    is_told = not shape.fits(put_in) and bool(plans[1].notices)  # it is planned anew then
+    assert is_told or shape.with_(put_in) == plans[1]
 
 
 @pytest.mark.parametrize(

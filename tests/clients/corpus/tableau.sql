@@ -102,7 +102,6 @@ LEFT JOIN "public"."countries" "countries" ON ("customers"."country" = "countrie
 SELECT (CASE WHEN ("orders"."amount" >= 250) THEN 'high' WHEN NOT ("orders"."amount" >= 250) THEN 'low' ELSE NULL END) AS "Calculation_1",
   COUNT(1) AS "n" FROM "public"."orders" "orders" GROUP BY 1 ORDER BY 1;
 -- ask bins
--- types: age (bin): floor of a whole number is one, and stays a key that is declared
 SELECT FLOOR("customers"."age" / 10) AS "age (bin)", COUNT(1) AS "n" FROM "public"."customers" "customers" GROUP BY 1 ORDER BY 1;
 -- ask a set of the top
 SELECT "orders"."status" AS "status", SUM("orders"."amount") AS "$__alias__0" FROM "public"."orders" "orders"
