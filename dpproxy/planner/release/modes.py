@@ -45,8 +45,8 @@ def modal(
             position=position(mode.written),
         )
     [key] = candidates.listed
-    key = key.only(tuple(v for v in key.values if v is not None))
-    vacuous = vacuous or not key.values or planning.never_any(keys.count)
+    key = key.only(() if vacuous else tuple(v for v in key.values if v is not None))  # of no rows it is NULL
+    vacuous = not key.values or planning.never_any(keys.count)
     check_size(keys.count * len(key.values), position(node))
     loss, most = planning.share(), rows.most
     if loss.nano // most < LEAST_NANO:

@@ -3,6 +3,7 @@ import pytest
 from dpproxy.algebra.plan import Part
 from dpproxy.values.errors import BoundsMissing, TooComplex
 from tests.golden.world import build, plan_of
+from tests.planner.answers import answered
 
 WORLD = build(
     [
@@ -32,3 +33,9 @@ def test_too_many_values_in_all_groups_are_refused():
 def test_a_value_that_nobody_declared_is_no_candidate():
     with pytest.raises(BoundsMissing):
         parts("SELECT mode() WITHIN GROUP (ORDER BY sqrt(age)) FROM people")
+
+
+def test_of_no_rows_it_is_null_and_costs_nothing():
+    plan = plan_of(WORLD, "SELECT mode() WITHIN GROUP (ORDER BY city) FROM people WHERE FALSE")
+    assert [part.vacuous for part in plan.parts] == [True]
+    assert answered(WORLD, "SELECT mode() WITHIN GROUP (ORDER BY city) FROM people WHERE FALSE") == [(None,)]
