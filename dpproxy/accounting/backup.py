@@ -8,7 +8,8 @@ from pathlib import Path
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.verify import alone, verify
+from dpproxy.accounting.verifier import parallel
+from dpproxy.accounting.verify import verify
 from dpproxy.accounting.walk import Reach, unheard
 from dpproxy.system import disk
 from dpproxy.values.errors import StartupError
@@ -39,7 +40,7 @@ def write(
         ):
             store.copy(source, copy)
             edit(copy)
-        head = verify(SQLite(draft), seals, None, walking=alone(seals, reach)).head
+        head = verify(SQLite(draft), seals, None, walking=parallel(SQLite(draft), seals, reach)).head
         disk.sync(draft)
         draft.rename(target)
         disk.sync(target.parent)

@@ -54,6 +54,7 @@ def parallel(store: Store, seals: Seals, reach: Reach = unheard) -> Walking:
                 stack.enter_context(running(_piece(store, seals, place, end)))[0]
                 for place, end in zip(places, ends[1:], strict=True)
             ]
+            store.check_pages(connection)
             check_releases(connection, seals, -_BEYOND - 1, ends[0] if others else _BEYOND)
             walked = walk(connection, seals, begin, ends[0], reach)
             for other in others:

@@ -17,10 +17,10 @@ from dpproxy.accounting.checkpoint import Checkpoint, beginning
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.model import AccountKind, Cost, Key
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.walk import ChainPlace, Reach, Segment, Sums, check_releases, unheard, walk
+from dpproxy.accounting.walk import ChainPlace, Segment, Sums, check_releases, walk
 
 Walking = Callable[[book.StoreConnection, ChainPlace, int], Segment]
-"""Checks all entries, and all stored releases, from a place on up to a number."""
+"""Checks the pages of the store, all entries from a place on up to a number, and all stored releases."""
 
 _FIRST: Final = -(2**63)
 """No row has a lower number."""
@@ -71,9 +71,8 @@ def verify(
             if since is not None and _fits(connection, since, head if mark is None else marked, head):
                 found = _since(connection, seals, head, since)
             else:
-                store.check_pages(connection)
                 begin = beginning(store, connection, seals, head)
-                found = _whole(connection, head, begin, walking or alone(seals))
+                found = _whole(connection, head, begin, walking or _alone(store, seals))
         except ValueError as error:
             raise Mismatch("a row holds what no ledger writes") from error
         if marked is not None:
@@ -115,12 +114,13 @@ def _fits(connection: book.StoreConnection, since: Checkpoint, marked: Head | No
     )
 
 
-def alone(seals: Seals, reach: Reach = unheard) -> Walking:
-    """A walk along the whole chain by this process; ``reach`` is told which part is done."""
+def _alone(store: Store, seals: Seals) -> Walking:
+    """A walk along the whole chain by this process."""
 
     def walking(connection: book.StoreConnection, begin: ChainPlace, until: int) -> Segment:
+        store.check_pages(connection)
         check_releases(connection, seals, _FIRST, 2**63 - 1)
-        return walk(connection, seals, begin, until, reach)
+        return walk(connection, seals, begin, until)
 
     return walking
 

@@ -1,6 +1,7 @@
 """Rows of the catalogue that are made a page at a time."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
@@ -61,18 +62,16 @@ class Paging:
 def listed(pages: Iterator[Rows], answer: Callable[[Rows], Answer], limit: int | None, offset: int) -> Answer:
     """The answer over all pages, made of the answer over each: whole where it is short, else a stream."""
     first = answer(next(pages, []))
-    portions = _cut(_answers(first, pages, answer), limit, offset)
-    held: Rows = []
-    for _ in range(2):
-        portion = next(portions, None)
-        if portion is None:
-            return replace(first, tag=f"SELECT {len(held)}", rows=held)
-        held = held + portion
+    second = next(pages, None)  # read, and not answered before the first rows are sent
+    portions = _cut(_answers(first, [] if second is None else chain([second], pages), answer), limit, offset)
+    held = next(portions, [])
+    if second is None or len(held) == limit:
+        return replace(first, tag=f"SELECT {len(held)}", rows=held)
     return replace(first, tag="SELECT", rows=(), stream=Paging(portions, held))
 
 
 def _answers(
-    first: Answer, pages: Iterator[Rows], answer: Callable[[Rows], Answer]
+    first: Answer, pages: Iterable[Rows], answer: Callable[[Rows], Answer]
 ) -> Generator[Sequence[tuple[object, ...]]]:
     yield first.rows
     for page in pages:

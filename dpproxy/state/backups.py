@@ -18,7 +18,8 @@ from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import faults, first_line
 from dpproxy.accounting.stores import store_of
-from dpproxy.accounting.verify import alone, verify
+from dpproxy.accounting.verifier import parallel
+from dpproxy.accounting.verify import verify
 from dpproxy.accounting.walk import Reach, unheard
 from dpproxy.backends.secret import load_secret
 from dpproxy.config.configuration import Config
@@ -193,7 +194,8 @@ def _copy_in(config: Config, source: Path, reach: Reach) -> None:
         _entries(draft)
         if config.data.ledger is None:
             seals = files.read_key(draft / files.KEY, None)
-            verify(SQLite(draft / files.DATABASE), seals, None, walking=alone(seals, reach))
+            copied = SQLite(draft / files.DATABASE)
+            verify(copied, seals, None, walking=parallel(copied, seals, reach))
     except Mismatch as error:
         shutil.rmtree(draft)
         raise StartupError(f"{source}: its ledger does not verify ({error})") from error
@@ -207,7 +209,7 @@ def _standing(config: Config, reach: Reach) -> tuple[str, bool]:
     seals = files.read_key(config.state / files.KEY, None)
     try:
         mark = None if path is None else Mark(path, seals)
-        head = verify(store, seals, mark, walking=alone(seals, reach)).head
+        head = verify(store, seals, mark, walking=parallel(store, seals, reach)).head
     except Mismatch as error:
         return (
             f"{config.database}: put back, and not served: {error}; to accept that deliberately: {MAKE}",

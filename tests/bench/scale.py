@@ -8,6 +8,7 @@ in PostgreSQL, with the processor time of all that answers. ``--write`` stores t
 
 import argparse
 import os
+import shutil
 import sqlite3
 import statistics
 import sys
@@ -21,6 +22,7 @@ from datetime import date, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import psycopg
@@ -152,13 +154,21 @@ def write_days(own: duckdb.DuckDBPyConnection, folder: Path, rows: int, days: in
         own.execute(f"COPY ({sql}) TO '{file}' (FORMAT parquet)")
 
 
+def write_tables(own: duckdb.DuckDBPyConnection, folder: Path, rows: int, days: int = DAYS) -> None:
+    """The same rows in both tables, and one time on the disk."""
+    first, *others = TABLES
+    write_days(own, folder / first, rows, days)
+    for other in others:
+        shutil.copytree(folder / first, folder / other, copy_function=os.link)
+
+
 @contextmanager
 def in_parquet(folder: Path, rows: int) -> Iterator[Source]:
     """Six columns in a directory for each day, with 4 GB for the proxy's engine and for the one that is asked alone."""
     data = folder / "tables"
     with closing(duckdb.connect(config={"memory_limit": MEMORY})) as own:
+        write_tables(own, data, rows)
         for table in TABLES:
-            write_days(own, data / table, rows)
             own.execute(f"CREATE VIEW {table} AS FROM read_parquet('{data}/{table}/**/*.parquet')")
         home, begun = in_days(folder), time.monotonic()
         with spawned(home) as proxy:
@@ -181,8 +191,7 @@ def in_days(folder: Path) -> Path:
 def added(folder: Path, rows: int) -> Iterator[list[str]]:
     """Cells for ``ADDED_HEADER``: the start and the first statements, with the files of all days but one and of all."""
     with closing(duckdb.connect(config={"memory_limit": MEMORY})) as own:
-        for table in TABLES:
-            write_days(own, folder / "tables" / table, rows)
+        write_tables(own, folder / "tables", rows)
     last = {table: max((folder / "tables" / table).iterdir()) for table in TABLES}
     for day in last.values():
         day.rename(folder / day.parent.name)
@@ -212,6 +221,35 @@ def added(folder: Path, rows: int) -> Iterator[list[str]]:
         ]  # fmt: skip
 
 
+def load_days(own: psycopg.Connection[Any], folder: Path, rows: int) -> None:
+    """Both tables in a partition for each day; one that is made and filled at once needs no WAL."""
+    six = COLUMNS.format(text="text", double="double precision").replace(
+        ")", ", hour SMALLINT NOT NULL, day DATE NOT NULL)"
+    )
+    for table in TABLES:
+        own.execute(f"CREATE TABLE {table} {six} PARTITION BY RANGE (day)".encode())
+    csv = folder / "day.csv"
+    with duckdb.connect(config={"threads": "1"}) as source:
+        for day in range(DAYS):
+            first, last = -(-rows * day // DAYS), -(-rows * (day + 1) // DAYS)
+            made = BY_DAY.format(people=max(1, rows // PEOPLE), rows=rows, days=DAYS, first=first, last=last)
+            source.execute(f"COPY ({made}) TO '{csv}' (HEADER false)")
+            of = date(2026, 1, 1) + timedelta(day)
+            for table in TABLES:
+                with own.transaction(), csv.open("rb") as file:
+                    own.execute(
+                        f"CREATE TABLE {table}_{day} PARTITION OF {table} "
+                        f"FOR VALUES FROM ('{of}') TO ('{of + timedelta(1)}')".encode()
+                    )
+                    copy = f"COPY {table}_{day} FROM STDIN (FORMAT csv, FREEZE)".encode()
+                    with own.cursor().copy(copy) as into:
+                        while part := file.read(1 << 20):
+                            into.write(part)
+    csv.unlink()
+    for table in TABLES:
+        own.execute(f"ANALYZE {table}".encode())
+
+
 @contextmanager
 def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
     """Six columns in a partition for each day, on a server on this machine; the proxy has no data of its own."""
@@ -219,28 +257,13 @@ def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
     with ExitStack() as stack:
         server = stack.enter_context(running(folder))
         url = server.url()
+        with psycopg.connect(url, autocommit=True) as own:
+            for setting in ("wal_level = minimal", "max_wal_senders = 0", "fsync = off"):
+                own.execute(f"ALTER SYSTEM SET {setting}".encode())
+        server.stop()
+        server.start()
         own = stack.enter_context(psycopg.connect(url, autocommit=True))
-        made = BY_DAY.format(rows=rows, people=max(1, rows // PEOPLE), days=DAYS, first=0, last=rows)
-        csv = folder / "rows.csv"
-        duckdb.execute(f"COPY ({made}) TO '{csv}' (HEADER false)")
-        columns = COLUMNS.format(text="text", double="double precision")
-        for table in TABLES:
-            six = columns.replace(")", ", hour SMALLINT NOT NULL, day DATE NOT NULL)")
-            own.execute(f"CREATE TABLE {table} {six} PARTITION BY RANGE (day)".encode())
-            for day in range(DAYS):
-                of = date(2026, 1, 1) + timedelta(day)
-                own.execute(
-                    f"CREATE TABLE {table}_{day} PARTITION OF {table} "
-                    f"FOR VALUES FROM ('{of}') TO ('{of + timedelta(1)}')".encode()
-                )
-            with (
-                csv.open("rb") as file,
-                own.cursor().copy(f"COPY {table} FROM STDIN (FORMAT csv)".encode()) as into,
-            ):
-                while part := file.read(1 << 20):
-                    into.write(part)
-            own.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
-        csv.unlink()
+        load_days(own, folder, rows)
         own.execute("CREATE ROLE reader LOGIN")
         own.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
         own.execute("CREATE SCHEMA prepared")
@@ -265,9 +288,8 @@ def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
 def in_spark(folder: Path, rows: int) -> Iterator[Source]:
     """Six columns in Parquet in directories of days, behind a cluster of two workers on this machine."""
     data = folder / "data"
-    for table in TABLES:
-        with closing(duckdb.connect()) as connection:
-            write_days(connection, data / table, rows, FEW_DAYS)
+    with closing(duckdb.connect()) as connection:
+        write_tables(connection, data, rows, FEW_DAYS)
     with cluster() as servers:
         url = f"sc://127.0.0.1:{servers.port}/;folder={data};tables={','.join(TABLES)}"
         home = write_home(folder / "home", (), policy() + DAY)

@@ -90,8 +90,8 @@ def test_a_stream_can_be_held_or_closed():
     one: tuple[object, ...] = (1,)
     stream = of([one] * 2, [one] * 3, [one]).stream
     assert isinstance(stream, Paging)
-    assert stream.take(4) == [one] * 4
-    assert stream.whole() == [one] * 2
+    assert stream.take(4) == [one] * 2  # those of one portion
+    assert stream.whole() == [one] * 4
     assert not stream.is_open
     closed = of([one] * 2, [one] * 3, [one]).stream
     assert closed is not None

@@ -17,7 +17,7 @@ from dpproxy.values.pgtypes import INTERVAL, JSON, PLAIN, TIME, TIMESTAMPTZ, arr
 LARGEST_ANSWER = 64_000_000
 """Characters of an answer that is held somewhere as a whole, counted before it is computed."""
 
-SMALLEST_STREAM = 1_000_000
+SMALLEST_STREAM = 100_000
 """Characters from which on an answer is read in portions."""
 
 LARGEST_PORTION = 2_000_000
