@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ from dpproxy.system import disk
 
 WAIT = 5
 """Seconds to wait for another process that writes."""
+TURN = 0.0005
+"""Seconds between two attempts to write; the library itself would wait ten times as long, and all that wait for it."""
 
 
 class _File(sqlite3.Connection):
@@ -89,7 +92,15 @@ class SQLite:
         """Wait at most ``WAIT`` seconds for another process. Raises ``Mismatch`` where the file was replaced."""
         if not isinstance(connection, _File) or connection.identity != self._identity():
             raise Mismatch("the file was replaced")
-        connection.execute("BEGIN IMMEDIATE")
+        until = time.monotonic() + WAIT
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                break
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(TURN)
         row: book.Row | None = connection.execute(book.HEAD).fetchone()
         return row
 
@@ -164,4 +175,7 @@ _COPY = (
 _ALWAYS = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
 _READING = ("query_only = ON",)
 # Checkpoints are the writer's own business, after the callers have their answer.
-_WRITING = ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 0")
+_WRITING = (
+    *("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 0"),
+    "busy_timeout = 0",  # see ``begin``
+)

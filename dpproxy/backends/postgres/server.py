@@ -77,8 +77,6 @@ class PostgresServer:
     Errors: ``StartupError`` where the server cannot be reached, is too old, or its role could write.
     """
 
-    locks = True
-
     def __init__(self, url: str, name: str, limit: float, schemas: Sequence[str] = ()) -> None:
         self._url = url
         self._name = name

@@ -68,8 +68,6 @@ class RemoteServer(Protocol):
     dialect: Dialect
     limit: float
     """Seconds of a statement over protected tables."""
-    locks: bool
-    """Whether ``check`` may wait for a table that somebody else has locked."""
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -80,7 +78,7 @@ class RemoteServer(Protocol):
     def check(self, sql: str, parameters: int, tables: frozenset[str] = frozenset(), /) -> None:
         """Raise ``Unsupported`` for a text with parameters that the engine does not take. Reads no row.
 
-        Raises ``Internal`` where one of the tables is not declared any more as it was.
+        May wait for a table that somebody else has locked. Raises ``Internal`` where one of the tables is not declared any more as it was.
         """
 
     def batches(self, order: Order) -> Generator[pa.Table]:
@@ -131,16 +129,15 @@ class Pushed:
     def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
         """Raise ``Unsupported`` (0A000) for an exact stage that would not run. Nothing is charged yet.
 
-        Where somebody may have locked a table since, the server is asked each time: that wait is nobody's charge.
+        The server is asked each time: a table may be locked, and that wait is nobody's charge, or be another one since.
         """
         if self._kept is not None:
             self._kept.know_all(prepares)
         known = self._texts.get(printing.text(query))
-        if known is None:
-            if not self._is_local(query):
-                self._pushed(query)
-        elif self._server.locks:
+        if known is not None:
             self._ask(known[1])
+        elif not self._is_local(query):
+            self._pushed(query)
 
     def shown(self, query: nodes.Query) -> str:
         """The text of a statement, as the server reads it or as the local engine does."""

@@ -102,8 +102,6 @@ class Spark:
     Errors: ``StartupError`` where the server or a table cannot be reached, or computes otherwise than DuckDB.
     """
 
-    locks = False
-
     def __init__(self, url: str, name: str, limit: float) -> None:
         self._place: ParquetFolder = place(url, name)
         self._lock = threading.Lock()

@@ -43,8 +43,6 @@ class Sqlite:
     Errors: ``StartupError`` where the file cannot be read, or the library is too old.
     """
 
-    locks = False
-
     def __init__(self, path: Path, name: str, limit: float) -> None:
         self._path, self._name, self.limit = path.absolute(), name, limit
         self._lock = threading.Lock()

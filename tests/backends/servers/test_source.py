@@ -25,7 +25,7 @@ class Server:
     """Answers every statement with the same numbers."""
 
     def __init__(self) -> None:
-        self.dialect, self.limit, self.locks = dialect("public"), 5.0, False
+        self.dialect, self.limit = dialect("public"), 5.0
         self.asked: list[Order] = []
         self.checked: list[str] = []
         self.number = 7
