@@ -78,7 +78,8 @@ class RemoteServer(Protocol):
     def check(self, sql: str, parameters: int, tables: frozenset[str] = frozenset(), /) -> None:
         """Raise ``Unsupported`` for a text with parameters that the engine does not take. Reads no row.
 
-        May wait for a table that somebody else has locked. Raises ``Internal`` where one of the tables is not declared any more as it was.
+        May wait for a table that somebody else has locked. Raises ``Internal`` where one of the tables is not declared
+        any more as it was.
         """
 
     def batches(self, order: Order) -> Generator[pa.Table]:
