@@ -8,6 +8,7 @@ import math
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
@@ -147,4 +148,5 @@ def _clamped(built: Argument) -> Argument:
     if built.typed.scale is None:  # clamped as DOUBLE already, before it was rounded to whole steps
         return built
     inside = duck.clamp(built.typed.sql, duck.integer(built.low), duck.integer(built.high))
+    inside = replace(inside, idle=True, present=not built.typed.nullable)
     return Argument(duck.cast(inside, "BIGINT"), built.unit, built.low, built.high, built.typed)

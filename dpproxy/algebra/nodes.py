@@ -267,6 +267,10 @@ class Case(Expr, frozen=True):
 
     branches: tuple[tuple[Expr, Expr], ...]
     default: Expr | None = None
+    idle: bool = False
+    """Bounds say that no branch is ever taken: they are there should the bounds be wrong."""
+    present: bool = False
+    """Where it is idle, the default is never NULL."""
 
 
 class Cast(Expr, frozen=True):

@@ -99,7 +99,7 @@ def _between(column: Column, domain: Between) -> Typed:
     raw = _raw(column)
     low, high = _bound(column, domain.low), _bound(column, domain.high)
     if domain.outside is Outside.CLAMP:
-        mapped = duck.clamp(raw, _constant(column, low), _constant(column, high))
+        mapped: nodes.Expr = duck.clamp(raw, _constant(column, low), _constant(column, high))
     else:
         inside = nodes.And(
             (

@@ -147,7 +147,7 @@ def binary(operator: str, left: Expr, right: Expr) -> Expr:
     return Paren(Binary(operator, left, right))
 
 
-def clamp(expression: Expr, low: Expr, high: Expr) -> Expr:
+def clamp(expression: Expr, low: Expr, high: Expr) -> Case:
     """Clamp in the CASE form: faster than greatest/least, keeps NULL, and maps NaN to the upper bound."""
     return Case(
         ((Binary("<", expression, low), low), (Binary(">", expression, high), high)),

@@ -223,6 +223,23 @@ def variances(lattice: Lattice, spectrum: Floats, sides: Sequence[Floats]) -> Fl
     return found
 
 
+def joint_variances(
+    lattice: Lattice, spectrum: Floats, boxes: Sequence[tuple[int, Sequence[Floats]]]
+) -> Floats:
+    """As ``variances`` of sums of several products each, with a sign; of all, each axis has a set for each sum."""
+    found: Floats = np.zeros(len(boxes[0][1][0]))
+    for (sign, one), (other_sign, other) in product(boxes, boxes):
+        common: Floats = np.broadcast_to(spectrum, (len(found), *spectrum.shape))
+        for axis, sets, others in reversed(list(zip(lattice.axes, one, other, strict=True))):
+            both, apart = (
+                np.pad(c, ((0, 0), (0, axis.size - axis.cells))) for c in (sets + others, sets - others)
+            )
+            shared = (axis.energies(both) - axis.energies(apart)) / 4
+            common = np.einsum("g...l,gl->g...", common, shared)
+        found = found + sign * other_sign * common
+    return found
+
+
 def size(lattice: Lattice) -> int:
     """The number of cells, with those that fill blocks."""
     return prod(axis.size for axis in lattice.axes)

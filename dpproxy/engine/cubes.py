@@ -22,7 +22,7 @@ from dpproxy.analysis import duck
 from dpproxy.anonymize import dp_cube, price
 from dpproxy.anonymize.dp_cube import Strategy
 from dpproxy.anonymize.model import InvalidOption
-from dpproxy.anonymize.strategies import Floats, outer, variances
+from dpproxy.anonymize.strategies import Floats, joint_variances, outer, variances
 from dpproxy.backends.columns import WHOLE
 from dpproxy.backends.release import key_table
 from dpproxy.backends.source import Source
@@ -32,7 +32,7 @@ from dpproxy.engine.replays import Following
 from dpproxy.engine.view_statements import ViewContext
 from dpproxy.planner.open.protected_views import table_of
 from dpproxy.planner.query import plan_cube
-from dpproxy.planner.reuse.cells import Sums, following
+from dpproxy.planner.reuse.cells import Box, Sums, following
 from dpproxy.planner.reuse.cube_form import CubeForm
 from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.planner.reuse.descriptor import described, rows_digest
@@ -204,15 +204,9 @@ def fitted(cube: PlannedCube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> 
     """How far off each measure is, and the law of each row."""
     found: dict[int, tuple[Floats, float, Floats]] = {}
     for one, coefficients_of in zip(sums, taken, strict=True):
-        sides = [
-            np.array([np.isin(np.arange(side.cells), cells) for cells in sets], np.float64)
-            for side, sets in zip(cube.form.sides, one.sides, strict=True)
-        ]
-        groups = tuple(np.array(one.groups).T)
-        cells = outer([side.sum(axis=1) for side in sides])[groups]
+        of_weights, cells = _variances(cube, one.boxes)
         for place, weights, figures in zip(one.places, one.weights, coefficients_of, strict=True):
-            spectrum = cube.strategy.spectrum(weights)
-            variance = variances(cube.strategy.shape.lattice, spectrum, sides)[groups]
+            variance = of_weights(weights)
             rounding = float(sum(map(abs, figures), Fraction(0))) / 2 * cells + 0.5 * (cells > 0)
             found[place] = np.sqrt(np.maximum(variance, 0.0)), cube.strategy.least(weights), rounding
     ordered = [found[place] for place in sorted(found)]
@@ -221,6 +215,30 @@ def fitted(cube: PlannedCube, sums: Sequence[Sums], taken: Sequence[_Taken]) -> 
     laws = tuple(_law(cube.name, errors, least) for errors in worst)
     farthest = _law(cube.name, np.max(worst, axis=0).tolist(), least)
     return replace(farthest, laws=laws if len(laws) > 1 else ()), rows
+
+
+def _variances(cube: PlannedCube, boxes: Sequence[Box]) -> tuple[Callable[[Weights], Floats], Floats]:
+    """The variance of each group, by how often each measure is taken; and the number of its cells."""
+    lattice, sides = cube.strategy.shape.lattice, []
+    for box in boxes:
+        each = zip(cube.form.sides, box.sides, strict=True)
+        sides.append(
+            [np.array([np.isin(np.arange(s.cells), c) for c in sets], np.float64) for s, sets in each]
+        )
+    groups = [tuple(np.array(box.groups).T) for box in boxes]
+    counts = [outer([s.sum(axis=1) for s in own])[of] for own, of in zip(sides, groups, strict=True)]
+    cells = sum(
+        (b.sign * n for b, n in zip(boxes, counts, strict=True)), start=np.zeros(len(boxes[0].groups))
+    )
+    if len(boxes) == 1:
+        return (
+            lambda weights: variances(lattice, cube.strategy.spectrum(weights), sides[0])[groups[0]]
+        ), cells
+    several = [
+        (box.sign, [s[place] for s, place in zip(own, of, strict=True)])
+        for box, own, of in zip(boxes, sides, groups, strict=True)
+    ]
+    return (lambda weights: joint_variances(lattice, cube.strategy.spectrum(weights), several)), cells
 
 
 def _law(cube: str, errors: Sequence[float], least: Sequence[float]) -> Fitted:
@@ -242,18 +260,22 @@ def _relation(
         used = {f for figures in coefficients_of for f, times in enumerate(figures) if times}
         added = {f: _added(cells[f], one) for f in used}
         for place, figures in zip(one.places, coefficients_of, strict=True):
-            found[place] = _rounded(figures, added, len(one.groups))
+            found[place] = _rounded(figures, added, len(one.boxes[0].groups))
     lists = [list(row) for row in zip(*(found[place] for place in sorted(found)), strict=True)]
     return with_laws(key_table(part.keys), laws).append_column("v", pa.array(lists, pa.list_(WHOLE)))
 
 
 def _added(cells: Integers, sums: Sums) -> list[int]:
     """The sum of the cells of each group."""
-    table = cells
-    for sets in sums.sides:  # the first dimension goes, and the sets along it become the last
-        parts = [table.take(list(one), axis=0).sum(axis=0) for one in sets]
-        table = np.stack(parts, axis=-1)
-    return [int(value) for value in table[tuple(np.array(sums.groups).T)]]
+    found = [0] * len(sums.boxes[0].groups)
+    for box in sums.boxes:
+        table = cells
+        for sets in box.sides:  # the first dimension goes, and the sets along it become the last
+            parts = [table.take(list(one), axis=0).sum(axis=0) for one in sets]
+            table = np.stack(parts, axis=-1)
+        added = table[tuple(np.array(box.groups).T)]
+        found = [total + box.sign * int(value) for total, value in zip(found, added, strict=True)]
+    return found
 
 
 def _rounded(figures: Sequence[Fraction], added: Mapping[int, Sequence[int]], groups: int) -> list[int]:

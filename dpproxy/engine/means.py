@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from dpproxy.accounting.model import Cost
 from dpproxy.algebra.plan import Drawn, Fitted, Summed
 from dpproxy.engine import payloads
-from dpproxy.engine.laws import kinds, laws_of
-from udfs.mechanisms.averaged import SCALE, USUAL
-from udfs.mechanisms.combination import Combination
+from dpproxy.engine.laws import MOST_LAWS, kinds, laws_of
+from udfs.mechanisms.averaged import SCALE, USUAL, Draw
+from udfs.mechanisms.combination import Combination, Several
 from udfs.mechanisms.linear import Linear
 from udfs.privacy import Released
 
@@ -137,6 +137,45 @@ def together(answers: Sequence[PartAnswer], signs: Sequence[int]) -> PartAnswer 
     table = payloads.together([a.released.value for a in answers], signs, rows)
     origins = tuple(o for a in answers for o in a.origins)
     return PartAnswer(Released(table, first.loss), summed=made, origins=origins)
+
+
+def taken(answers: Sequence[PartAnswer], weights: Sequence[Sequence[int]]) -> PartAnswer | None:
+    """Measures of which each takes so many of single figures, which follow from several releases."""
+    places = {origin: n for n, origin in enumerate(dict.fromkeys(o for a in answers for o in a.origins))}
+    summed = [(a.summed, places[a.origins[0]]) for a in answers if a.summed is not None]
+
+    def law(numbers: Sequence[int | None]) -> Fitted:
+        parts = [_drawn(of, number, place) for (of, place), number in zip(summed, numbers, strict=True)]
+        noise = tuple(_several(parts, of) for of in weights)
+        return Fitted("", noise, (0.0,) * len(noise), draws=len(places))
+
+    each = list(zip(*(laws_of(a.released.value) for a in answers), strict=True))
+    alike = {numbers: n for n, numbers in enumerate(dict.fromkeys(each))}
+    made, rows = law([None] * len(answers)), [0] * len(each)
+    if 1 < len(alike) <= MOST_LAWS:
+        made, rows = replace(made, laws=tuple(map(law, alike))), [alike[numbers] for numbers in each]
+    table = payloads.taken([a.released.value for a in answers], weights, rows)
+    return PartAnswer(Released(table, answers[0].released.loss), summed=made, origins=tuple(places))
+
+
+def _drawn(of: Summed | Fitted, law: int | None, place: int) -> Several:
+    """The noise of a figure that follows from one release, which is told apart by its place."""
+    of = of.laws[law] if law is not None and of.laws else of
+    noise = of.noise[0] if isinstance(of, Fitted) else Several(of.draws[:1], (1,))
+    if not isinstance(noise, Several):
+        raise TypeError("the figure of one release is of its draws")
+    return replace(noise, draws=tuple(replace(d, cells=place) for d in noise.draws))
+
+
+def _several(parts: Sequence[Several], weights: Sequence[int]) -> Several:
+    """The noise of so many of each figure."""
+    found: dict[Draw, int] = {}
+    for part, times in zip(parts, weights, strict=True):
+        for draw, more in zip(part.draws, part.weights, strict=True):
+            found[draw] = found.get(draw, 0) + times * more
+    draws = tuple(draw for draw, times in found.items() if times)
+    places = {draw.cells for draw in draws}
+    return Several(draws, tuple(found[draw] for draw in draws), len(places) == len(draws))
 
 
 Terms = Sequence[Sequence[tuple[int, ...]]]

@@ -91,6 +91,16 @@ def together(tables: Sequence[pa.Table], signs: Sequence[int], laws: Sequence[in
     return _made(tables[0], lists, laws)
 
 
+def taken(tables: Sequence[pa.Table], weights: Sequence[Sequence[int]], laws: Sequence[int]) -> pa.Table:
+    """The relation of a part, each value so many of the only ones of several."""
+    drawn = [[int(v) for (v,) in table["v"].to_pylist()] for table in tables]
+    lists = [
+        [max(-_MOST, min(_MOST, sum(w * v for w, v in zip(of, row, strict=True)))) for of in weights]
+        for row in zip(*drawn, strict=True)
+    ]
+    return _made(tables[0], lists, laws)
+
+
 def _made(like: pa.Table, lists: Sequence[Sequence[int]], laws: Sequence[int]) -> pa.Table:
     keys = like.select([n for n in like.column_names if n not in (LAW, "v")])
     return with_laws(keys, laws).append_column("v", pa.array(lists, pa.list_(WHOLE)))

@@ -16,9 +16,10 @@ from dpproxy.algebra.plan import Caller, Drawn, Fitted, Notice, Part, Plan
 from dpproxy.backends.release import Histograms
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
-from dpproxy.engine.means import PartAnswer, averaged, together, with_cube
+from dpproxy.engine.means import PartAnswer, averaged, taken, together, with_cube
 from dpproxy.engine.questions import Question, noise_ratio, summed
 from dpproxy.planner.reuse.descriptor import FAMILY, Descriptor, counting, described, origins
+from dpproxy.planner.reuse.multiples import figures
 from dpproxy.planner.reuse.ranges import remainders, walk
 from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation, has_sums, within
 from dpproxy.values.errors import Cancelled, Internal
@@ -83,6 +84,10 @@ class Execution(PartlyShown, Struct, frozen=True):
         """Raise ``Cancelled`` where the caller has cancelled."""
         if self.cancelled():
             raise Cancelled("canceling statement due to user request")
+
+
+Stored = tuple[int, Descriptor]
+"""A release, by its number in the ledger."""
 
 
 class Following(Struct, frozen=True):
@@ -283,19 +288,29 @@ class Replays:
     def _together(self, execution: Execution, question: Question) -> PartAnswer | None:
         """The part from several stored releases that answer it only together."""
         part, asked = question.part, described(question.part, question.values, execution.pool)
-        if asked is None or not asked.conditions or part.mechanism is None or part.believed:
+        if asked is None or part.mechanism is None or part.believed:
             return None
         if not all(map(adds_up, asked.measures)):
             return None
-        known = _usable(
-            (
-                (origin, of)
-                for origin, nano in self._releases.paid((asked.rows[:FAMILY],), execution.account)
-                if nano >= part.loss.nano and self._may_answer(execution, origin)
-                if (of := self._descriptor(origin, None)) is not None
-            ),
-            asked,
-        )
+        paid = [
+            (origin, of)
+            for origin, nano in self._releases.paid((asked.rows[:FAMILY],), execution.account)
+            if nano >= part.loss.nano and self._may_answer(execution, origin)
+            if (of := self._descriptor(origin, None)) is not None and of.rows == asked.rows
+        ]
+        for made in (self._of_rows(paid, asked, part), self._of_figures(paid, asked, part)):
+            worst = 1.0 if made is not None and execution.fresh & set(made.origins) else execution.worst
+            if (
+                made is not None
+                and made.summed is not None
+                and noise_ratio(made.summed, part.mechanism, alike=execution.alike) <= worst
+            ):
+                return made
+        return None
+
+    def _of_rows(self, paid: Sequence[Stored], asked: Descriptor, part: Part) -> PartAnswer | None:
+        """The part as rows of some releases, without those of others."""
+        known = _usable(paid, asked) if asked.conditions else []
         costs = [_variance(of.mechanism) for _, of in known]
         steps = walk(asked.conditions, [of.conditions for _, of in known], costs) or []
         found = [
@@ -306,21 +321,29 @@ class Replays:
         if made is None:
             order = sorted(range(len(known)), key=lambda n: (len(known[n][1].keys), costs[n]))
             made = self._remainder([known[number] for number in order], asked, part)
-        worst = 1.0 if made is not None and execution.fresh & set(made.origins) else execution.worst
-        is_near = (
-            made is not None
-            and made.summed is not None
-            and noise_ratio(made.summed, part.mechanism, alike=execution.alike) <= worst
-        )
-        return made if is_near else None
+        return made
 
-    def _remainder(
-        self, known: Sequence[tuple[int, Descriptor]], asked: Descriptor, part: Part
-    ) -> PartAnswer | None:
-        """The part as more rows without those that it leaves out, each from a release of its own."""
-        for conditions in remainders(asked.conditions):
+    def _of_figures(self, paid: Sequence[Stored], asked: Descriptor, part: Part) -> PartAnswer | None:
+        """The part as sums and counts of which each follows from a release of its own."""
+        made = figures(asked.measures) if len(paid) > 1 else None
+        if made is None or len(made[0]) < 2:
+            return None
+        order = sorted(paid, key=lambda one: (len(one[1].keys), _variance(one[1].mechanism)))
+        several = list[PartAnswer]()
+        for call in made[0]:
+            each = replace(asked, measures=(call,))
+            found = (self._follows(origin, each, part) for origin, _ in order)
+            one = next((f for f in found if f is not None), None)
+            if one is None:
+                return None
+            several.append(one)
+        return taken(several, made[1])
+
+    def _remainder(self, known: Sequence[Stored], asked: Descriptor, part: Part) -> PartAnswer | None:
+        """The part as rows that are added and taken away, each from a release of its own."""
+        for parts in remainders(asked.conditions):
             several = list[PartAnswer]()
-            for each in (replace(asked, conditions=found) for found in conditions):
+            for each in (replace(asked, conditions=found) for found, _ in parts):
                 follows = (
                     self._follows(origin, each, part)
                     for origin, of in known
@@ -332,7 +355,7 @@ class Replays:
                     break
                 several.append(one)
             else:
-                return together(several, (1, -1))
+                return together(several, [sign for _, sign in parts])
         return None
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> PartAnswer | None:
@@ -364,13 +387,11 @@ class Replays:
         return known[0]
 
 
-def _usable(found: Iterable[tuple[int, Descriptor]], asked: Descriptor) -> list[tuple[int, Descriptor]]:
-    """The releases of the rows that are asked about whose keys and sums are of use; most have the same ones."""
-    usable: list[tuple[int, Descriptor]] = []
+def _usable(found: Iterable[Stored], asked: Descriptor) -> list[Stored]:
+    """The releases whose keys and sums are of use; most have the same ones."""
+    usable: list[Stored] = []
     judged: list[tuple[Descriptor, bool]] = []
     for origin, of in found:
-        if of.rows != asked.rows:
-            continue
         is_useful = next((u for d, u in judged if d.keys == of.keys and d.measures == of.measures), None)
         if is_useful is None:
             is_useful = has_sums(of, asked)

@@ -44,6 +44,25 @@ def test_predicted_variances_are_those_of_least_squares() -> None:
         assert predicted == pytest.approx(cells @ covariance @ cells)
 
 
+def test_sums_of_several_products_have_the_variance_of_their_cells() -> None:
+    """Of what both have in common, too: of rows of either, those of both are taken away."""
+    lattice = Lattice((Axis(3), Axis(13, ordered=True), Axis(2)))
+    weights = np.linspace(0.5, 2.0, len(lattice.levels)).reshape(lattice.shape)
+    some, all_of = np.array([[1.0, 0, 1]]), [np.ones((1, axis.cells)) for axis in lattice.axes]
+    before = (np.arange(13) < 5)[None] * 1.0
+    boxes = [(1, [some, *all_of[1:]]), (1, [all_of[0], before, all_of[2]]), (-1, [some, before, all_of[2]])]
+    padded = [
+        sign
+        * strategies.outer(
+            [np.pad(s[0], (0, a.size - a.cells)) for a, s in zip(lattice.axes, sides, strict=True)]
+        )
+        for sign, sides in boxes
+    ]
+    cells = sum(padded, start=np.zeros(padded[0].shape)).ravel()
+    found = strategies.joint_variances(lattice, lattice.spectrum(weights), boxes)
+    assert found == pytest.approx([cells @ whole(lattice, weights) @ cells])
+
+
 @pytest.mark.parametrize("concentrated", [False, True])
 def test_shares_add_up_and_are_better_than_single_cells_or_all_alike(*, concentrated: bool) -> None:
     lattice = Lattice((Axis(6), Axis(25, ordered=True), Axis(3)))

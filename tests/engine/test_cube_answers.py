@@ -50,6 +50,14 @@ ASKED = (
         "SELECT ward, count(*) FILTER (WHERE sex = 'f' AND age < 20) AS girls, sum(CASE WHEN sex = 'f' THEN cost ELSE 0 END) AS cost FROM visits GROUP BY ward",
         "SELECT ward, sum(CASE WHEN sex = 'f' AND age < 20 THEN count ELSE 0 END) AS girls, sum(CASE WHEN sex = 'f' THEN sum_cost ELSE 0 END) AS cost FROM c WHERE ward IS NOT NULL GROUP BY ward",
     ),
+    (
+        "SELECT count(*), sum(cost), sum(-2 * cost) FROM visits WHERE ward = 'a' OR sex = 'f' OR age >= 60",
+        "SELECT sum(count), sum(sum_cost), sum(-2 * sum_cost) FROM c WHERE ward = 'a' OR sex = 'f' OR age >= 60",
+    ),
+    (
+        "SELECT ward, sum(cost + 1) FROM visits GROUP BY ward",
+        "SELECT ward, sum(sum_cost + sum_cost_count) FROM c WHERE ward IS NOT NULL GROUP BY ward",
+    ),
 )
 
 
@@ -127,7 +135,7 @@ def test_what_does_not_follow_is_asked_anew(engine: Engine):
     for sql in (
         "SELECT count(*) FROM visits WHERE seen <= '2023-01-31'",
         "SELECT count(*) FROM visits WHERE age = 35",
-        "SELECT count(*) FROM visits WHERE ward = 'a' OR sex = 'f'",
+        "SELECT count(*) FROM visits WHERE ward = 'a' OR age < 35",
         "SELECT count(*) FROM visits WHERE cost > 10",
     ):
         answer = ask(engine, sql, ANN, epsilon="0.01")

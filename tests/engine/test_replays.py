@@ -1,4 +1,6 @@
-"""What is at hand: answers that were paid for, to whom, and until what changes."""
+"""What is at hand: answers that were paid for, to whom, and until what changes; what follows from several."""
+
+# ruff: noqa: E501 - statements written out
 
 import time
 from collections.abc import Iterator
@@ -274,3 +276,69 @@ def test_figures_that_are_alone_are_averaged_whatever_their_weights():
         )
         is None
     )
+
+
+def left(engine: Engine) -> str:
+    return engine.show(ANN, "dp.budget_remaining", DEFAULTS)
+
+
+def test_an_average_follows_from_a_sum_and_a_count_that_were_asked_apart(engine: Engine):
+    """With the standard deviation of both draws: of the distances from the middle, it has the count's in common."""
+    [(total,)] = ask(engine, "SELECT sum(y) FROM t").rows
+    [(number,)] = ask(engine, "SELECT count(*) FROM t").rows
+    answer = ask(engine, "SELECT avg(y), sum(y + 1), dp.noise_sd(avg(y)), dp.noise_sd(sum(y + 1)) FROM t")
+    assert left(engine) == "8"
+    [(mean, shifted, of_mean, of_shifted)] = answer.rows
+    assert mean == pytest.approx(Decimal(total) / number)
+    assert shifted == total + number
+    [of_total], [of_number] = (Staircase.best((n,), 10**9).noise_sd() for n in (4, 1))
+    assert of_shifted == pytest.approx((of_total**2 + of_number**2) ** 0.5)
+    assert of_mean == pytest.approx((of_total**2 + (float(mean) * of_number) ** 2) ** 0.5 / number)
+    said = "follows from 2 draws that you have paid for, added up or taken away"
+    assert said in [str(n.message) for n in answer.notices]
+
+
+def test_figures_of_groups_follow_from_releases_of_several_kinds(engine: Engine):
+    """Of finer groups, of averages, and of as many groups as are asked for, row by row with an error of its own."""
+    ask(engine, "SELECT y, count(*) FROM t GROUP BY y")
+    ask(engine, "SELECT b, y, avg(y), count(x) FROM t GROUP BY b, y")
+    shown = "SELECT CASE WHEN y < 1 THEN 'few' ELSE 'many' END AS z, sum(y), sum(x), dp.noise_sd(sum(y)) FROM t GROUP BY z"
+    ask(engine, "SELECT y, sum(x) FROM t GROUP BY y")
+    rows = {row[0]: row for row in ask(engine, f"{shown} ORDER BY z").rows}
+    assert left(engine) == "7"
+    assert rows["many"][3] == pytest.approx(2 * rows["few"][3])
+
+
+def test_rows_of_either_condition_are_those_of_each_without_those_of_both(engine: Engine):
+    one, other, both = (
+        ask(engine, f"SELECT count(*), sum(y) FROM t WHERE {where}").rows[0]
+        for where in ("x < 9", "k = 'a'", "x < 9 AND k = 'a'")
+    )
+    found = ask(engine, "SELECT count(*), sum(y) FROM t WHERE k = 'a' OR x < 9")
+    assert found.rows == [tuple(a + b - c for a, b, c in zip(one, other, both, strict=True))]
+    assert left(engine) == "7"
+    ask(engine, "SELECT count(*) FROM t WHERE k = 'b' OR x < 9")
+    assert left(engine) == "6"
+
+
+ROOMY = POLICY.replace("LIMIT EPSILON 50 USER LIMIT EPSILON 10", "LIMIT EPSILON 5000").replace(
+    "CEILING EPSILON 100", "CEILING EPSILON 5000"
+)
+
+
+@pytest.mark.statistical
+def test_averages_of_two_releases_are_off_no_more_often_than_is_said(tmp_path: Path):
+    """Of 400 groups more than 44 are outside of what 95 % are in with a chance below 1e-6."""
+    outside = 0
+    with started(write_home(tmp_path, DDL, ROOMY)) as engine:
+        engine.open(ANN)
+        for n in range(20, 100):
+            where = f"FROM t WHERE x < {n} GROUP BY y ORDER BY y"
+            for figure in ("sum(x)", "count(x)"):
+                ask(engine, f"SELECT y, {figure} {where}")
+            before = left(engine)
+            found = ask(engine, f"SELECT dp.ci_low(avg(x)), dp.ci_high(avg(x)) {where}").rows
+            assert left(engine) == before
+            exact = [sum(range(y, n, 5)) / len(range(y, n, 5)) for y in range(5)]
+            outside += sum(not low <= mean <= high for mean, (low, high) in zip(exact, found, strict=True))
+    assert outside <= 44

@@ -50,6 +50,8 @@ class Several(Struct, frozen=True):
 
     draws: tuple[Draw, ...]
     weights: tuple[int, ...]
+    apart: bool = False
+    """Each of the draws is of another joint draw than the others."""
 
     @property
     def sd(self) -> float:
@@ -67,6 +69,8 @@ class Several(Struct, frozen=True):
         apart = sum(
             abs(w) * Averaged((d,)).half_width(share) for w, d in zip(self.weights, self.draws, strict=True)
         )
+        if self.apart:
+            return min(apart, Combination(self.sd, self.least).half_width(confidence))
         linear = Linear.joint(self.draws, confidence)
         return apart if linear is None else min(apart, linear.reach(self.weights))
 

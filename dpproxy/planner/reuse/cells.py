@@ -5,6 +5,7 @@ decided where one dimension decides it for everything that may be in a cell; wha
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ from dpproxy.planner.reuse.cube_form import CubeForm, CubeSide
 from dpproxy.planner.reuse.descriptor import Descriptor
 from dpproxy.planner.reuse.known import NOT_TRUE, OTHER, Known, Unknown, argument_of, value_of
 from dpproxy.planner.reuse.multiples import Weights, taken
+from dpproxy.planner.reuse.ranges import either
 from dpproxy.planner.reuse.rollup import Row, Typed, outside, typed
 from dpproxy.planner.reuse.spans import Span, span_of
 from dpproxy.planner.reuse.terms import Term
@@ -23,17 +25,27 @@ Labels = dict[Typed, tuple[int, ...]]
 """The cells of each combination of asked keys that one dimension decides."""
 
 
-class Sums(Struct, frozen=True):
-    """What some measures of a statement are made of: the cells of each group, and so many of each measure of a cube.
+class Box(Struct, frozen=True):
+    """The cells of each group that are added, or taken away where ``sign`` is -1.
 
-    ``places`` are those of the measures in the statement. ``sides`` are, for each dimension, the different sets of
-    cells that are taken along it; ``groups`` says which of them each group takes, one for each dimension.
+    ``sides`` are, for each dimension, the different sets of cells that are taken along it; ``groups`` says which of
+    them each group takes, one for each dimension.
+    """
+
+    sign: int
+    sides: tuple[tuple[tuple[int, ...], ...], ...]
+    groups: tuple[tuple[int, ...], ...]
+
+
+class Sums(Struct, frozen=True):
+    """What some measures of a statement are made of: cells of each group, and so many of each measure of a cube.
+
+    ``places`` are those of the measures in the statement. Of several ``boxes`` each cell counts once or not at all.
     """
 
     places: tuple[int, ...]
     weights: tuple[Weights, ...]
-    sides: tuple[tuple[tuple[int, ...], ...], ...]
-    groups: tuple[tuple[int, ...], ...]
+    boxes: tuple[Box, ...]
 
 
 def following(form: CubeForm, asked: Descriptor, wanted: Sequence[Row]) -> tuple[Sums, ...] | None:
@@ -49,17 +61,30 @@ def following(form: CubeForm, asked: Descriptor, wanted: Sequence[Row]) -> tuple
     sums = []
     for more, several in filtered.items():
         further = [c for c in asked.conditions if c not in form.rows.conditions]
-        cells = _cells(form, [*further, *more], asked.keys, wanted)
-        if cells is None:
+        boxes = _boxes(form, (*further, *more), asked.keys, wanted)
+        if boxes is None:
             return None
         places, weights = zip(*several, strict=True)
-        sums.append(Sums(places, weights, *cells))
+        sums.append(Sums(places, weights, boxes))
     return tuple(sums)
 
 
-def _cells(
+def _boxes(
     form: CubeForm, conditions: Sequence[Term], keys: Sequence[Term], wanted: Sequence[Row]
-) -> tuple[tuple[tuple[tuple[int, ...], ...], ...], tuple[tuple[int, ...], ...]] | None:
+) -> tuple[Box, ...] | None:
+    """The cells under the conditions; of an OR of several dimensions, those of each side without those of both."""
+    for parts in chain([((conditions, 1),)], either(conditions)):
+        found = tuple(
+            box for each, sign in parts if (box := _box(form, each, keys, wanted, sign)) is not None
+        )
+        if len(found) == len(parts):
+            return found
+    return None
+
+
+def _box(
+    form: CubeForm, conditions: Sequence[Term], keys: Sequence[Term], wanted: Sequence[Row], sign: int
+) -> Box | None:
     """The sets of cells along each dimension, and those of each wanted group."""
     looked = [_look(side, conditions, keys) for side in form.sides]
     if any(all(c not in look.decided for look in looked) for c in conditions):
@@ -78,7 +103,7 @@ def _cells(
         sets.append(tuple(labels.values()))
         for label, group in zip(asked, chosen, strict=True):
             group.append(numbers[label])
-    return None if left else (tuple(sets), tuple(map(tuple, chosen)))
+    return None if left else Box(sign, tuple(sets), tuple(map(tuple, chosen)))
 
 
 class _Look(Struct, frozen=True):

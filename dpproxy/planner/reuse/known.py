@@ -104,6 +104,11 @@ def _equal(left: object, right: object) -> bool | None:
     return left == right
 
 
+def _same(left: object, right: object) -> bool:
+    """NULL is the same as NULL alone."""
+    return left is right if left is None or right is None else _equal(left, right) is True
+
+
 def _less(found: Term, known: Known) -> bool | None:
     left, right = value_of(found[1], known), value_of(found[2], known)
     if left is None or right is None:
@@ -264,6 +269,8 @@ _RULES: dict[str, Callable[[Term, Known], object]] = {
     "not": lambda t, known: _not(value_of(t[1], known)),
     "eq": lambda t, known: _equal(value_of(t[1], known), value_of(t[2], known)),
     "ne": lambda t, known: _not(_equal(value_of(t[1], known), value_of(t[2], known))),
+    "same": lambda t, known: _same(value_of(t[1], known), value_of(t[2], known)),
+    "differs": lambda t, known: not _same(value_of(t[1], known), value_of(t[2], known)),
     "in": _among,
     "not in": lambda t, known: _not(_among(t, known)),
     "lt": _less,

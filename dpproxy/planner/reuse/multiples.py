@@ -1,4 +1,8 @@
-"""A sum as so many of each measure that is known: sum(x) of the distances from a middle, and so many middles."""
+"""A sum as so many of each measure that is known: sum(x) of the distances from a middle, and so many middles.
+
+What is added up is taken apart as well: sum(2 * x + 1) is two sums and a count of x. Of two columns that is so only
+where neither can be NULL.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -9,6 +13,7 @@ from dpproxy.planner.reuse.filtered import wordings
 from dpproxy.planner.reuse.known import Unknown, value_of
 from dpproxy.planner.reuse.terms import Term, constant_kind
 
+STAR: Term = ("call", "count", False, (("star",),), ())
 Weights = tuple[Fraction, ...]
 """How often a sum takes each of some measures."""
 
@@ -25,13 +30,21 @@ def taken(
     return next(((weights, more) for weights, more in found if weights is not None), None)
 
 
+def figures(measures: Sequence[Term]) -> tuple[tuple[Term, ...], list[tuple[int, ...]]] | None:
+    """The single sums and counts that measures are made of, and how often each measure takes each of them."""
+    each = [_multiples(measure) for measure in measures]
+    found = [of for of in each if of is not None]
+    calls = tuple(dict.fromkeys(call for of in found for call in of))
+    return None if len(found) < len(each) else (calls, [tuple(of.get(c, 0) for c in calls) for of in found])
+
+
 @lru_cache(maxsize=4096)
 def _weights(measure: Term, known: tuple[Term, ...], *, together: bool) -> Weights | None:
     if measure in known:
         return tuple(Fraction(int(place == known.index(measure))) for place in range(len(known)))
     wanted = _multiples(measure)
     several = [_multiples(of) or {} for of in known]
-    if wanted is None or (len(wanted) > 1 and not together):
+    if wanted is None or (len(wanted) > 1 and not together and not _is_call(measure)):
         return None
     calls = list(dict.fromkeys(call for each in (wanted, *several) for call in each))
     figures = [tuple(Fraction(each.get(call, 0)) for call in calls) for each in several]
@@ -49,7 +62,13 @@ def _multiples(measure: Term) -> dict[Term, int] | None:
     return None
 
 
+def _is_call(measure: Term) -> bool:
+    """Whether it is one figure of its own, of which nothing else is made."""
+    return measure[0] == "call" or (measure[0] == "cast" and _is_call(measure[3]))
+
+
 def _added(found: Term, times: int) -> Iterator[tuple[Term, int]]:
+    """The sums and counts of single values that a measure has, and how often."""
     match found:
         case ("cast", "INT128" | "BIGINT", False, of):
             yield from _added(of, times)
@@ -59,10 +78,83 @@ def _added(found: Term, times: int) -> Iterator[tuple[Term, int]]:
         case ("mul", left, right):
             of, factor = (left, right) if constant_kind(left) is None else (right, left)
             yield from _added(of, times * _whole(factor))
-        case ("call", "sum" | "count", False, _, ()):
-            yield found, times
+        case ("call", "sum", False, (of,), ()):
+            yield from ((call, times * n) for call, n in _summed(of).items())
+        case ("call", "count", False, (of,), ()):
+            parts = _parts_or_whole(of)
+            values = [value for value in parts if value is not None]
+            yield _call("count", values[0] if len(values) == 1 else of), times
         case _:
             raise Unknown
+
+
+def _summed(of: Term) -> dict[Term, int]:
+    """What a sum adds up, taken apart."""
+    present, held = _held(of)
+    parts = _parts_or_whole(held)
+    values = [value for value in parts if value is not None]
+    if len(values) != 1 and not (present and values):
+        return {_call("sum", _bare(held)): 1}
+    found = {_call("sum", value): parts[value] for value in values}
+    if None in parts:
+        found[STAR if present else _call("count", values[0])] = parts[None]
+    return {call: times for call, times in found.items() if times}
+
+
+def _call(name: str, of: Term) -> Term:
+    as_whole = of if name == "count" else ("cast", "BIGINT", False, of)
+    return ("call", name, False, (as_whole,), ())
+
+
+def _held(of: Term) -> tuple[bool, Term]:
+    """Whether it is never NULL, and what it is."""
+    match of:
+        case ("cast", "BIGINT", False, ("present", held)):
+            return True, held
+        case _:
+            return False, of
+
+
+def _bare(of: Term) -> Term:
+    """Without casts to whole numbers."""
+    match of:
+        case ("cast", "INT128" | "BIGINT", False, inner):
+            return _bare(inner)
+        case _:
+            return of
+
+
+def _parts_or_whole(of: Term) -> dict[Term | None, int]:
+    found: dict[Term | None, int] = {}
+    with suppress(Unknown):
+        for value, times in _parts(of, 1):
+            found[value] = found.get(value, 0) + times
+        return found
+    return {_bare(of): 1}
+
+
+def _parts(of: Term, times: int) -> Iterator[tuple[Term | None, int]]:
+    """The values of which a value is the sum, and how often; None is 1. All are cast to whole numbers."""
+    match of:
+        case ("cast", "INT128" | "BIGINT", False, inner) if _bare(inner)[0] in _LINEAR:
+            yield from _parts(inner, times)
+        case ("add" | "-", left, right):
+            yield from _parts(left, times)
+            yield from _parts(right, times if of[0] == "add" else -times)
+        case ("mul", left, right):
+            value, factor = (left, right) if constant_kind(left) is None else (right, left)
+            yield from _parts(value, times * _whole(factor))
+        case ("neg", inner) if constant_kind(inner) is None:
+            yield from _parts(inner, -times)
+        case _ if constant_kind(of) is not None:
+            yield None, times * _whole(of)
+        case ("cast", "INT128" | "BIGINT", False, inner):
+            yield _bare(inner), times
+        case _:
+            raise Unknown
+
+
+_LINEAR = frozenset({"add", "-", "mul", "neg"})
 
 
 def _whole(found: Term) -> int:

@@ -11,14 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import combinations
 
 from msgspec import Struct
 
 from dpproxy.planner.reuse.known import Unknown, constants
-from dpproxy.planner.reuse.terms import Term, constant_kind, negated
+from dpproxy.planner.reuse.terms import Term, conjunction, constant_kind, negated
 
 MOST_STEPS = 32
 """Of a walk."""
+MOST_SIDES = 3
+"""Of an OR whose sides are added up."""
 Conditions = Sequence[Term]
 Step = tuple[int, int]
 """The number of a release, and 1 or -1: added or taken away."""
@@ -69,18 +72,29 @@ def walk(asked: Conditions, released: Sequence[Conditions], costs: Sequence[floa
     return min(found, default=(0.0, None))[1]
 
 
-def remainders(asked: Conditions) -> Iterator[tuple[Conditions, Conditions]]:
-    """Conditions of more rows, and of those among them that the question leaves out: one condition is undone each time.
+def remainders(asked: Conditions) -> Iterator[tuple[tuple[Conditions, int], ...]]:
+    """Conditions of rows that are added or taken away, with 1 or -1: more rows, and those that the question leaves out.
 
-    Rows where it is NULL are left out of more rows as well, or are among those that the question leaves out.
+    One condition is undone each time. Rows where it is NULL are left out of more rows as well, or are among those that
+    the question leaves out.
     """
     for condition in asked:
         rest = tuple(c for c in asked if c != condition)
         for out in _untrue(condition):
-            yield rest, (*rest, out)
+            yield (rest, 1), ((*rest, out), -1)
         terms = set(_operands(condition))
         if condition[0] in _COMPARISONS and len(terms) == 1:
-            yield (*rest, ("not", ("is null", terms.pop()))), (*rest, negated(condition))
+            yield ((*rest, ("not", ("is null", terms.pop()))), 1), ((*rest, negated(condition)), -1)
+    yield from either(asked)
+
+
+def either(asked: Conditions) -> Iterator[tuple[tuple[Conditions, int], ...]]:
+    """Of a condition with OR, rows of each side are added, those of both taken away, as ``remainders`` has it."""
+    for condition in asked:
+        if condition[0] == "or" and len(condition) - 1 <= MOST_SIDES:
+            sides, rest = condition[1:], tuple(c for c in asked if c != condition)
+            some = (several for n in range(len(sides)) for several in combinations(sides, n + 1))
+            yield tuple((conjunction((*rest, *several)), -((-1) ** len(several))) for several in some)
 
 
 def _untrue(condition: Term) -> Iterator[Term]:

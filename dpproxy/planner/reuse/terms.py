@@ -76,6 +76,9 @@ def _call(node: nodes.Call, leaf: Leaf) -> Term:
 
 
 def _case(node: nodes.Case, leaf: Leaf) -> Term:
+    if node.idle and node.default is not None:
+        held = term(node.default, leaf)
+        return ("present", held) if node.present else held
     branches = tuple((term(when, leaf), term(then, leaf)) for when, then in node.branches)
     return ("case", branches, NULL if node.default is None else term(node.default, leaf))
 

@@ -63,13 +63,20 @@ YES = (
     "SELECT to_char(seen, 'YYYY') AS y, ok, count(*) FROM t WHERE extract(quarter FROM seen) = 1 GROUP BY y, ok",
     "SELECT count(*) FROM t WHERE extract(year FROM seen) = 2024 OR extract(month FROM seen) = 12",
     "SELECT count(k), count(seen), count(CASE WHEN age < 10 THEN 1 END) FROM t",
+    "SELECT ok, sum(x + 1), sum(-x), sum(3 * (x - 2)) FROM t GROUP BY ok",
+    "SELECT count(*), sum(x) FROM t WHERE k = 'a' OR ok",
+    "SELECT k, count(*) FROM t WHERE ok OR age < 10 OR seen >= '2024-02-01' GROUP BY k",
+    "SELECT count(*) FILTER (WHERE ok OR k IN ('b', 'c')), sum(x) FROM t WHERE NOT (k = 'a' OR ok)",
+    "SELECT ok, count(*) FROM t WHERE k = 'a' AND age < 20 OR k = 'b' AND seen < '2023-05-01' GROUP BY ok",
+    "SELECT count(*) FROM t WHERE k <> 'a' OR NOT ok IS TRUE",
 )
 NO = (
     "SELECT sex, count(*) FROM t GROUP BY sex",
     "SELECT count(*) FROM t WHERE k < 'b'",  # texts have no order here
     "SELECT count(*) FROM t WHERE x > 3",
     "SELECT count(*) FROM t WHERE sex = 'f'",
-    "SELECT count(*) FROM t WHERE k = 'a' OR ok",  # no one dimension decides it
+    "SELECT count(*) FROM t WHERE k = 'a' OR age >= 15",
+    "SELECT count(*) FROM t WHERE (k = 'a' OR ok) AND (k = 'b' OR age < 10)",  # two that no one dimension decides
     "SELECT count(*) FROM t WHERE seen >= '2023-05-02'",
     "SELECT count(*) FROM t WHERE seen <= '2023-05-31'",
     "SELECT seen::date AS d, count(*) FROM t WHERE seen >= '2023-05-01' AND seen < '2023-06-01' GROUP BY d",
@@ -78,7 +85,7 @@ NO = (
     "SELECT age, count(*) FROM t GROUP BY age",
     "SELECT age / 5 AS a, count(*) FROM t GROUP BY a",
     "SELECT sum(age) FROM t",
-    "SELECT sum(x + 1) FROM t",
+    "SELECT sum(x * x) FROM t",
     "SELECT count(DISTINCT k) FROM t",
     "SELECT count(*) FILTER (WHERE ok AND x > 3) FROM t",
     "SELECT count(*) FILTER (WHERE sex = 'f') FROM t",
@@ -124,15 +131,14 @@ def summed(tables: Tables, cube: CubeQuery, sums: Sequence[Sums]) -> list[tuple[
             if isinstance(d.places, Listed)
         )
         cells[tuple(places)] = tuple(map(int, measures))
-    found: list[dict[int, Fraction]] = [{} for _ in sums[0].groups]
-    for one in sums:
-        for group, into in zip(one.groups, found, strict=True):
-            taken = [set(sets[n]) for sets, n in zip(one.sides, group, strict=True)]
+    found: list[dict[int, Fraction]] = [{} for _ in sums[0].boxes[0].groups]
+    for one, box in ((each, box) for each in sums for box in each.boxes):
+        for group, into in zip(box.groups, found, strict=True):
+            taken = [set(sets[n]) for sets, n in zip(box.sides, group, strict=True)]
             inside = [m for at, m in cells.items() if all(p in t for p, t in zip(at, taken, strict=True))]
             for place, weights in zip(one.places, one.weights, strict=True):
-                into[place] = sum(
-                    (w * n for m in inside for w, n in zip(weights, m, strict=True)), Fraction(0)
-                )
+                added = (w * n for m in inside for w, n in zip(weights, m, strict=True))
+                into[place] = into.get(place, Fraction(0)) + box.sign * sum(added, Fraction(0))
     return [tuple(one[place] for place in sorted(one)) for one in found]
 
 

@@ -1,5 +1,7 @@
 """Sums as so many of what is known: the same whole numbers as would be computed, and none where that is not certain."""
 
+# ruff: noqa: E501 - statements written out
+
 from fractions import Fraction
 
 import pytest
@@ -35,6 +37,14 @@ SPREAD = "SELECT y, b, avg(x), count(*), avg(y) FROM t GROUP BY y, b"
             "SELECT k, avg(y) FILTER (WHERE b) FROM t GROUP BY k",
         ),
         (SPREAD, "SELECT sum(CASE WHEN b THEN x END), sum(3 * x) FROM t"),
+        (
+            SPREAD,
+            "SELECT b, sum(-x), sum(x + 1), sum(10 - 3 * x), avg(x - 2), count(x + 1) FROM t GROUP BY b",
+        ),
+        (SPREAD, "SELECT sum(y + 1), sum(2 * (y - 3)), sum(x + 0.5), sum(-(x + 1)) FROM t WHERE b"),
+        ("SELECT sum(y), count(*) FROM t", "SELECT sum(5 - y), avg(y + 1), avg(-y) FROM t"),
+        ("SELECT avg(x + 1) FROM t", "SELECT sum(x), count(x), avg(x) FROM t"),
+        ("SELECT sum(y), count(*) FROM t", "SELECT sum(y - w) FROM (SELECT y, y * 2 + 1 AS w FROM t) AS s"),
     ],
 )
 def test_a_sum_follows_from_the_figures_of_an_average(world: World, stored: str, asked: str):
@@ -58,6 +68,19 @@ def test_a_sum_follows_from_the_figures_of_an_average(world: World, stored: str,
         ("SELECT sum(x) FROM t", "SELECT avg(x) FROM t"),
         ("SELECT sum(x), count(*) FROM t", "SELECT avg(x) FROM t"),  # x may be NULL
         ("SELECT avg(x) FILTER (WHERE k = 'a') FROM t", "SELECT sum(x) FROM t"),
+        ("SELECT sum(x), sum(y) FROM t", "SELECT sum(x + y) FROM t"),
+        ("SELECT sum(x), count(*) FROM t", "SELECT sum(x + 1) FROM t"),
+        ("SELECT sum(y), count(*) FROM t", "SELECT sum(y * y) FROM t"),
+        ("SELECT sum(d), count(d) FROM t", "SELECT sum(d + 1) FROM t"),  # in steps of its own
+        ("SELECT sum(y), count(*) FROM t", "SELECT sum(least(y + 1, 3)) FROM t"),
+        (
+            "SELECT sum(y), count(*) FROM t",
+            "SELECT sum(CASE WHEN y + 1 < 2 THEN 2 WHEN y + 1 > 4 THEN 4 ELSE y + 1 END) FROM t",
+        ),
+        (
+            "SELECT sum(y), count(*) FROM t",
+            "SELECT sum(z) FROM (SELECT CASE WHEN y + 1 < 2 THEN 2 WHEN y + 1 > 4 THEN 4 ELSE y + 1 END AS z FROM t) AS s",
+        ),
     ],
 )
 def test_other_sums_do_not(world: World, stored: str, asked: str):

@@ -115,9 +115,9 @@ def test_a_question_looks_at_no_other_release_for_each_release(monkeypatch: pyte
 
 @given(asked=st.lists(CONDITIONS, max_size=2).map(lambda several: list(chain(*several))))
 def test_more_rows_without_those_that_are_left_out_are_the_question_s(asked: list[Term]):
-    for whole, out in remainders(asked):
+    for parts in remainders(asked):
         for value in (None, *range(-1, 8)):
-            assert holds(whole, value) - holds(out, value) == holds(asked, value)
+            assert sum(sign * holds(found, value) for found, sign in parts) == holds(asked, value)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,26 @@ def test_more_rows_without_those_that_are_left_out_are_the_question_s(asked: lis
     ],
 )
 def test_what_is_left_out_as_it_may_have_been_asked(asked: Term, out: Term):
-    assert ((WARD,), (WARD, out)) in list(remainders([asked, WARD]))
+    assert (((WARD,), 1), ((WARD, out), -1)) in list(remainders([asked, WARD]))
+
+
+def test_of_an_or_those_of_both_sides_are_taken_away():
+    one, other, third = (("eq", number(n), ("column", 0, n)) for n in (1, 2, 3))
+    both = (((WARD, one), 1), ((WARD, other), 1), ((WARD, one, other), -1))
+    assert [
+        {(frozenset(found), sign) for found, sign in parts}
+        for parts in remainders([("or", one, other), WARD])
+    ][1] == {(frozenset(found), sign) for found, sign in both}
+    *_, of_three = remainders([("or", one, other, third)])
+    assert [sign for _, sign in of_three] == [1, 1, 1, -1, -1, -1, 1]
+    assert len(list(remainders([("or", one, other, third, WARD)]))) == 1
 
 
 @pytest.mark.parametrize(
     "asked", [("lt", X, ("column", 0, 3)), ("eq", X, NULL), ("eq", number(1), number(1)), WARD]
 )
 def test_null_is_left_out_of_more_rows_only_for_constants(asked: Term):
-    found = [whole for whole, _ in remainders([asked])]
+    found = list(remainders([asked]))
     assert (len(found) == 2) == (asked == WARD)
 
 
