@@ -221,15 +221,16 @@ def _keys(tree: exp.Expr) -> Iterator[str]:
 def _measures(tree: exp.Expr, columns: dict[str, Column]) -> Iterator[str]:
     """What is counted and summed; an average is a sum, which has its number beside it."""
     for call in tree.find_all(exp.Count, exp.Sum, exp.Avg):
-        of = call.this.unnest()
-        sides = (of.this, of.expression) if type(of) is exp.Mul else ()
-        if any(isinstance(side, exp.Literal) for side in sides):
-            of = next((side for side in sides if type(side) is exp.Column), of)
-        if isinstance(of, exp.Star | exp.Literal):
+        found = [node.name for node in call.this.find_all(exp.Column)]
+        if not found or len(found) > 1:
             yield "count(*)"
-        elif type(of) is exp.Column and of.name in columns:
+        if all(type(node) in _LINEAR for node in call.this.walk()):
             kind = "count" if type(call) is exp.Count else "sum"
-            yield f"{kind}({identifier(of.name)})"
+            yield from (f"{kind}({identifier(name)})" for name in found if name in columns)
+
+
+_LINEAR = frozenset({exp.Column, exp.Identifier, exp.Literal, exp.Neg, exp.Paren, exp.Add, exp.Sub, exp.Mul})
+"""Of what sums of columns give, products of two columns aside, which no cube has."""
 
 
 def _none() -> InvalidParameter:

@@ -14,7 +14,7 @@ def test_both_ways_of_an_error_agree():
     share = np.zeros(Lattice((axis,)).shape)
     share[-1] = 1.0
     assert cubes.of(Lattice((axis,)), share) ** 2 == pytest.approx(np.trace(cubes.gram(axis)))
-    assert cubes.p_identity(axis, 1) <= np.trace(cubes.gram(axis))
+    assert cubes.p_identity(cubes.gram(axis), 1) <= np.trace(cubes.gram(axis))
 
 
 def test_a_dashboard_s_own_marginals_are_no_worse_than_others():

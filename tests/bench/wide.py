@@ -146,7 +146,13 @@ SHOWN: Final[dict[str, tuple[str, dict[str, OptionValue]]]] = {
     "dp_individual_ranking": ("dp_individual_ranking", {}),
 }
 """What is compared: a method and its options."""
-PEERS: Final = {"mst": "MST, delta 1E-6", "aim": "AIM, delta 1E-6"}
+PEERS: Final = {
+    "mst": "MST, delta 1E-6",
+    "aim": "AIM, delta 1E-6",
+    "mst-pure": "MST, no delta",
+    "aim-pure": "AIM, no delta",
+}
+"""Those without a delta are published by nobody: they are made elsewhere, with Laplace noise and losses that add up."""
 
 
 def errors(world: World, released: Table, seed: int) -> Floats:
@@ -242,7 +248,10 @@ def released_by_peers(python: str, folder: Path, effort: Effort) -> None:
 
 def table(found: Found) -> list[list[str]]:
     """A row for each world and epsilon."""
-    methods = [name for name in (*SHOWN, *PEERS.values()) if any(key[2] == name for key in found)]
+    order = sorted(
+        (*SHOWN, *PEERS.values()), key=lambda name: "1E-6" in name
+    )  # beside those of the same promise
+    methods = [name for name in order if any(key[2] == name for key in found)]
     rows = [["table", "epsilon", *methods]]
     for world, epsilon in dict.fromkeys(key[:2] for key in found):
         cells = [found.get((world, epsilon, method)) for method in methods]

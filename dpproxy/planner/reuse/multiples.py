@@ -44,22 +44,26 @@ def _weights(measure: Term, known: tuple[Term, ...], *, together: bool) -> Weigh
         return tuple(Fraction(int(place == known.index(measure))) for place in range(len(known)))
     wanted = _multiples(measure)
     several = [_multiples(of) or {} for of in known]
-    if wanted is None or (len(wanted) > 1 and not together and not _is_call(measure)):
+    if wanted is None:
         return None
     calls = list(dict.fromkeys(call for each in (wanted, *several) for call in each))
-    figures = [tuple(Fraction(each.get(call, 0)) for call in calls) for each in several]
-    return coefficients(figures, tuple(Fraction(wanted.get(call, 0)) for call in calls))
+    rows = [tuple(Fraction(each.get(call, 0)) for call in calls) for each in several]
+    found = coefficients(rows, tuple(Fraction(wanted.get(call, 0)) for call in calls))
+    if together or _is_call(measure) or found is None or sum(map(bool, found)) == 1:
+        return found
+    return None
 
 
 @lru_cache(maxsize=4096)
 def _multiples(measure: Term) -> dict[Term, int] | None:
     """So many of each sum and count, of whole numbers; None for all else."""
     found: dict[Term, int] = {}
-    with suppress(Unknown):
+    try:
         for call, times in _added(measure, 1):
             found[call] = found.get(call, 0) + times
-        return found
-    return None
+    except Unknown:
+        return None
+    return {call: times for call, times in found.items() if times} or None
 
 
 def _is_call(measure: Term) -> bool:

@@ -63,7 +63,7 @@ YES = (
     "SELECT to_char(seen, 'YYYY') AS y, ok, count(*) FROM t WHERE extract(quarter FROM seen) = 1 GROUP BY y, ok",
     "SELECT count(*) FROM t WHERE extract(year FROM seen) = 2024 OR extract(month FROM seen) = 12",
     "SELECT count(k), count(seen), count(CASE WHEN age < 10 THEN 1 END) FROM t",
-    "SELECT ok, sum(x + 1), sum(-x), sum(3 * (x - 2)) FROM t GROUP BY ok",
+    "SELECT ok, sum(x + 1), sum(-x), sum(3 * (x - 2)), avg(-x), avg(x + 1) FROM t GROUP BY ok",
     "SELECT count(*), sum(x) FROM t WHERE k = 'a' OR ok",
     "SELECT k, count(*) FROM t WHERE ok OR age < 10 OR seen >= '2024-02-01' GROUP BY k",
     "SELECT count(*) FILTER (WHERE ok OR k IN ('b', 'c')), sum(x) FROM t WHERE NOT (k = 'a' OR ok)",

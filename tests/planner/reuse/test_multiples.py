@@ -69,6 +69,7 @@ def test_a_sum_follows_from_the_figures_of_an_average(world: World, stored: str,
         ("SELECT sum(x), count(*) FROM t", "SELECT avg(x) FROM t"),  # x may be NULL
         ("SELECT avg(x) FILTER (WHERE k = 'a') FROM t", "SELECT sum(x) FROM t"),
         ("SELECT sum(x), sum(y) FROM t", "SELECT sum(x + y) FROM t"),
+        ("SELECT sum(y), count(*) FROM t", "SELECT sum(y - y) FROM t"),
         ("SELECT sum(x), count(*) FROM t", "SELECT sum(x + 1) FROM t"),
         ("SELECT sum(y), count(*) FROM t", "SELECT sum(y * y) FROM t"),
         ("SELECT sum(d), count(d) FROM t", "SELECT sum(d + 1) FROM t"),  # in steps of its own
