@@ -302,7 +302,9 @@ class ProtectedViews:
         try:
             self._ledger.reserve(charge)
         except BudgetExceeded as refusal:
-            refusal.hint = "Build it for less: with a smaller epsilon, or less or no delta, among its options, which no setting changes."
+            refusal.hint = (
+                "Build it for less: with a smaller epsilon or no delta; no setting changes its options."
+            )
             raise
 
 

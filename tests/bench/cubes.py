@@ -76,7 +76,7 @@ def gram(axis: Axis) -> Floats:
 
 
 def p_identity(workload: Floats, rows: int, beginnings: int = BEGINNINGS) -> float:
-    """The mean variance of the best p-identity strategy that descent finds (McKenna et al., 2018), by its Gram matrix."""
+    """The mean variance of the best p-identity strategy (McKenna et al., 2018) that descent finds, by a Gram matrix."""
     n = len(workload)
 
     def error(given: Floats) -> tuple[float, Floats]:
