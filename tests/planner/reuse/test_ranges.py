@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpproxy.planner.reuse import ranges
 from dpproxy.planner.reuse.known import Unknown, value_of
-from dpproxy.planner.reuse.ranges import remainders, walk
+from dpproxy.planner.reuse.ranges import either, remainders, walk
 from dpproxy.planner.reuse.terms import NULL, Term
 
 X: Term = ("column", 0, 1)
@@ -136,14 +136,15 @@ def test_what_is_left_out_as_it_may_have_been_asked(asked: Term, out: Term):
 
 def test_of_an_or_those_of_both_sides_are_taken_away():
     one, other, third = (("eq", number(n), ("column", 0, n)) for n in (1, 2, 3))
-    both = (((WARD, one), 1), ((WARD, other), 1), ((WARD, one, other), -1))
-    assert [
-        {(frozenset(found), sign) for found, sign in parts}
-        for parts in remainders([("or", one, other), WARD])
-    ][1] == {(frozenset(found), sign) for found, sign in both}
-    *_, of_three = remainders([("or", one, other, third)])
+    [both] = either([("or", one, other), WARD])
+    assert {(frozenset(found), sign) for found, sign in both} == {
+        (frozenset((WARD, *several)), sign)
+        for several, sign in (((one,), 1), ((other,), 1), ((one, other), -1))
+    }
+    [of_three] = either([("or", one, other, third)])
     assert [sign for _, sign in of_three] == [1, 1, 1, -1, -1, -1, 1]
-    assert len(list(remainders([("or", one, other, third, WARD)]))) == 1
+    assert not list(either([("or", one, other, third, WARD)]))
+    assert both in list(remainders([("or", one, other), WARD]))
 
 
 @pytest.mark.parametrize(
