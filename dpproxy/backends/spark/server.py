@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dpproxy.backends.failures import failure
 from dpproxy.backends.servers.dialect import Value, unanswered
-from dpproxy.backends.servers.source import Order
+from dpproxy.backends.servers.source import KNOWN, Order
 from dpproxy.backends.servers.underway import Running, Underway
 from dpproxy.backends.spark.client import RETRIES, at_most, end, is_analysed, module, quiet
 from dpproxy.backends.spark.dialect import PROBES, dialect
@@ -26,6 +26,7 @@ from dpproxy.backends.spark.schema import ParquetFolder, columns_of, place, read
 from dpproxy.backends.spark.texts import ENGINE, filled
 from dpproxy.values.errors import Internal, Refusal, StartupError
 from dpproxy.values.pgtypes import Column, Schema
+from dpproxy.values.recent import Recent
 
 _LOG = logging.getLogger(__name__)
 
@@ -115,6 +116,8 @@ class Spark:
         self._readers = {table.lower(): readers(found) for table, found in self._tables.items()}
         self._views = {table.lower(): f"source_{n}" for n, table in enumerate(self._tables)}
         self._prepared: dict[str, Prepared] = {}
+        self._taken = Recent[bool](KNOWN)
+        """Statements that were analysed: again only their tables are looked at."""
         self._log: tuple[frozenset[str], list[dict[str, str]]] = (frozenset(), [])
         self.is_whole: Callable[[str], bool] = lambda _: False
         """Whether the rows of a prepared table, by where it is, are all there as they were written."""
@@ -135,17 +138,21 @@ class Spark:
         Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
         """
         session = self._session()
+        is_taken = self._taken.get(sql) or self._is_analysed(session, sql, parameters)
+        self._check_declared(session, tables, charged=False)
+        if not is_taken:
+            raise unanswered("a statement that the server takes so long to read", ENGINE)
+        self._taken.put(sql, value=True)
+
+    def _is_analysed(self, session: _Session, sql: str, parameters: int) -> bool:
         plan = session.frame(filled(sql, [None] * parameters))._plan  # noqa: SLF001
         try:
-            is_taken = is_analysed(session.spark, plan)
+            return is_analysed(session.spark, plan)
         except Exception:  # noqa: BLE001 - the server's words stay here
             if session.is_alive():
                 raise unanswered("this statement", ENGINE) from None
             self._forget(session)
             raise failure("unavailable") from None
-        self._check_declared(session, tables, charged=False)
-        if not is_taken:
-            raise unanswered("a statement that the server takes so long to read", ENGINE)
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken.
