@@ -7,6 +7,8 @@ from sqlglot import exp
 from dpproxy.sql.grammar import NAME
 
 UNNAMED: Final = "?column?"
+TITLE: Final = "title"
+"""The key in the ``meta`` of a column for the name of what it stands for, which is a weak one."""
 _SYNTAX: Final[dict[type[exp.Expr], str]] = {
     exp.Array: "array", exp.ArrayAgg: "array_agg", exp.ArraySize: "array_length", exp.AtTimeZone: "timezone",
     exp.ArrayToString: "array_to_string", exp.Ceil: "ceil", exp.CurrentVersion: "version", exp.Explode: "unnest",
@@ -43,7 +45,7 @@ def _named(node: exp.Expr) -> tuple[str, bool]:
     match node:
         case exp.Alias() | exp.Column() | exp.Identifier():
             name = node.args.get("alias", node if isinstance(node, exp.Identifier) else node.this)
-            return folded(name) or str(node.output_name), False
+            return node.meta.get(TITLE) or folded(name) or str(node.output_name), TITLE in node.meta
         case exp.Dot():
             return _named(node.expression)
         case exp.Cast() if NAME not in node.meta:  # others were calls

@@ -138,6 +138,25 @@ FORMULAS: dict[tuple[str, ...], str] = {
         "array_to_string(list_transform(regexp_extract_all(lower(",
         "), '[\\p{L}\\p{N}]+|[^\\p{L}\\p{N}]+'), lambda w: upper(left(w, 1)) || substring(w, 2)), '')",
     ): "total on text: INITCAP, as long as it",
+    (
+        "(CASE WHEN strlen(",
+        ") > 10000 THEN NULL WHEN json_valid(",
+        ") THEN json_extract_string(",
+        ", ",
+        ") END)",
+    ): "a document of bounded length, at a constant path",
+    **dict.fromkeys(
+        (
+            ("TRY_CAST(regexp_extract(", ", '^-?[0-9]{1,9}$') AS BIGINT)"),
+            ("TRY_CAST(regexp_extract(", ", '^-?[0-9]{1,18}$') AS BIGINT)"),
+            (
+                "TRY_CAST(regexp_extract(",
+                ", '^-?[0-9]{1,20}([.][0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$') AS DOUBLE)",
+            ),
+            ("TRY_CAST(regexp_extract(", ", '^(true|false)$') AS BOOLEAN)"),
+        ),
+        "total on text; NULL of what has another form",
+    ),
 }
 """What has no node of its own, by its text around the operands."""
 

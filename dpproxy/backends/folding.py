@@ -66,6 +66,7 @@ class Folded:
             tuple(map(_constraint, own.constraints)),
             views,
             {small(table): tuple(map(small, names)) for table, names in own.left_out.items()},
+            {small(table): tuple(map(small, names)) for table, names in own.documents.items()},
             {small(name): (small(schema), small(table)) for name, (schema, table) in own.places.items()},
             {name: small(name) for name in spelled if name != small(name)},
         )

@@ -54,6 +54,7 @@ def _beside(found: Schema, name: str, schema: Schema) -> Schema:
         tables={**found.tables, **{f"{name}.{t}": columns for t, columns in schema.tables.items()}},
         constraints=(*found.constraints, *constraints),
         left_out={**found.left_out, **{f"{name}.{t}": columns for t, columns in schema.left_out.items()}},
+        documents={**found.documents, **{f"{name}.{t}": columns for t, columns in schema.documents.items()}},
         places={**found.places, **{f"{name}.{t}": (name, t) for t in schema.tables}},
     )
 

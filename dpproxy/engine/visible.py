@@ -11,6 +11,7 @@ from dpproxy.pgcatalog.view import CatalogueRelation, CatalogueView
 from dpproxy.planner.access import Context, Facts
 from dpproxy.planner.exactly import visible_columns
 from dpproxy.planner.query import view_columns
+from dpproxy.policy.documents import columns_of
 from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.units import unanswerable
 from dpproxy.policy.usable import usable
@@ -64,7 +65,7 @@ def catalogue_view(
     tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
     exact = {g.table for g in policy.exact if g.role in caller.roles}
     found = [
-        CatalogueRelation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
+        CatalogueRelation(t.name, visible_columns(policy, t.name, columns_of(t, schema)))
         if t.name in exact
         else _of_table(t, schema, policy)
         for t in tables
@@ -174,5 +175,5 @@ def _is_shown(name: str, policy: Policy, caller: Caller) -> bool:
 
 
 def _columns(table: TablePolicy, schema: Schema, policy: Policy) -> tuple[Column, ...]:
-    columns = schema.tables[table.name]
+    columns = columns_of(table, schema)
     return columns if table.exposure is Exposure.PUBLIC else visible_columns(policy, table.name, columns)

@@ -13,6 +13,7 @@ from dpproxy.analysis.present import write_present
 from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.planner.open.series import write_series
 from dpproxy.planner.refusals import refuse_clause, refuse_node, refuse_statement
+from dpproxy.planner.rewrites.documents import with_fields
 from dpproxy.planner.rewrites.fetch import write_limits
 from dpproxy.planner.rewrites.lists import write_lists
 from dpproxy.planner.rewrites.parentheses import check_joins, from_left
@@ -165,7 +166,7 @@ def accept(tree: exp.Expr) -> exp.Expr:
     for node in tree.walk():
         if node.args.get("joins"):
             check_joins(node)
-    tree = from_left(without_schemas(write_present(write_series(tree))))
+    tree = from_left(with_fields(without_schemas(write_present(write_series(tree)))))
     for node in tree.walk():
         _check_listed(node)
     return tree

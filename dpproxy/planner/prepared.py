@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
 from dpproxy.algebra import nodes
+from dpproxy.algebra.documents import stored_rows
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
@@ -29,6 +30,7 @@ from dpproxy.planner.rows.fields import Declared, Field, Identifier, Link
 from dpproxy.planner.rows.owners import is_direct, owned
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.planner.rows.truncation import bounded, truncated
+from dpproxy.policy.documents import columns_of, declared_fields
 from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
 from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import NUMERIC, Column
@@ -153,12 +155,12 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
     unit, policy = table.unit, context.policy
     if unit is None or (unit.key is None and not any(_is_mapped(f) for f in fields)):
         return None
-    columns = tuple(c.name for c in context.schema.tables[table.name])
+    columns = tuple(c.name for c in columns_of(table, context.schema))
     used = set(columns)
     held: dict[str, nodes.Expr] = {}
     found = tuple(_held(f, held, used) for f in fields)
     referred = [f.column.name for f in fields if isinstance(f, Declared | Identifier) and f.referred]
-    source: nodes.Item = nodes.Table(table.name)
+    source: nodes.Item = stored_rows(table.name, declared_fields(table))
     resolved = None
     if unit.key is not None:
         resolved = _free("unit", used)

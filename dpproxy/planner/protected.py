@@ -26,6 +26,7 @@ from dpproxy.planner.keys.keysets import MOST
 from dpproxy.planner.open.protected_views import check_masked
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.exact import rows_sql
+from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rows.fields import Declared, Field, Identifier
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.sources import Env, Relation
@@ -86,7 +87,7 @@ class ViewQuery(Struct, frozen=True):
 
 def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery:
     """Compile the query of a view. Raises a ``Refusal``; nothing is read but public tables."""
-    tree = accept(parse(query))
+    tree = with_casts(accept(parse(query)), context.policy)
     planning = Planning(context, Parameters(), Loss(NANO), delta=_ANY)
     node = exp.Table(this=exp.to_identifier(name, quoted=True))
     found = plan(tree, name, planning, Env(plan=plan, view=node))

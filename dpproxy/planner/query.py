@@ -43,6 +43,7 @@ from dpproxy.planner.release.inside import inside, inside_view
 from dpproxy.planner.release.priors import settled
 from dpproxy.planner.release.target_error import most_epsilon, within_target
 from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
+from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rewrites.existence import existence
 from dpproxy.planner.rewrites.filters import with_filters
@@ -78,6 +79,7 @@ as an earlier plan found; by ``apart``."""
 
 def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
     """Plan one accepted statement, for dp.target_error where that is set. Raises a ``Refusal``; nothing is spent."""
+    tree = with_casts(tree, context.policy)
     work = parameters.budget
     parameters.present = present_of(context.settings)
     known: _Counts = {}

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.spoken import construct, spaced
+from dpproxy.policy.documents import JsonField, field_of
 from dpproxy.sql.grammar import BARE
 from dpproxy.sql.quoting import identifier, literal, table_text
 from dpproxy.values.errors import UndefinedColumn, UndefinedFunction, Unsupported
@@ -27,6 +28,10 @@ HINTS: dict[type[exp.Expr], str] = {
         (exp.CurrentTime, exp.Localtime), "Write the moment as a constant: timestamp '2024-01-31 12:00:00'."
     ),
     **dict.fromkeys((exp.Placeholder, exp.Var), "Write parameters as $1, $2 and so on."),
+    **dict.fromkeys(
+        (exp.JSONExtract, exp.JSONBExtract, exp.JSONExtractScalar, exp.JSONBExtractScalar),
+        "A field that is declared is read by ->> with its key in quotes, or by #>> with its path.",
+    ),
     exp.SimilarTo: "Compare with =, IN or LIKE.",
     exp.Operator: "Write the operator itself: a = b.",
     exp.IntDiv: "Write a / b for whole numbers, trunc(a / b) for others.",
@@ -135,10 +140,24 @@ def unknown_column(node: exp.Column, table: str, known: Iterable[str]) -> Undefi
     listed = ", ".join(identifier(n) for n in names) or "none are declared"
     near = similar(node.name, names)
     asked = f"Did you mean {identifier(near)}? " if near else ""
-    if not near and node.this.args.get("quoted") and not node.table:
+    if (field := field_of(node.name)) is not None:
+        asked = _of_field(field, table, names)
+    elif not near and node.this.args.get("quoted") and not node.table:
         asked = f"A text stands in single quotes: {literal(node.name)}. "
     hint = f"{asked}Columns of {table_text(table)}: {listed}."
     return UndefinedColumn(f'column "{node.name}" does not exist', hint=hint, position=position(node))
+
+
+def _of_field(field: JsonField, table: str, names: Iterable[str]) -> str:
+    """What to say of a field that is no column: how it is one, or which other type it has."""
+    others = ((one, field_of(one)) for one in names)
+    cast = next(
+        (n for n, f in others if f is not None and (f.column, f.keys) == (field.column, field.keys)), None
+    )
+    if cast is not None:
+        return f"It is declared as {cast}. "
+    declared = f"ALTER TABLE {table_text(table)} ALTER COLUMN ({field.name}) SET PRIVACY DOMAIN"
+    return f"A field of {identifier(field.column)} is a column once {declared} ... declares it. "
 
 
 _SHORT = 3

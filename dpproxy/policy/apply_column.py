@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dpproxy.policy.apply_quantiles import quantiles
 from dpproxy.policy.apply_reference import column_reference, discovered_domain, taxonomic
 from dpproxy.policy.constants import read_date, read_timestamp
+from dpproxy.policy.documents import field_column
 from dpproxy.policy.fitting import Clock, fit, of_utc
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Between, ColumnPolicy, Counted, Domain, Members, Policy, Scalar
@@ -36,7 +37,8 @@ def change_column(
 ) -> Policy:
     """The policy with one declaration of a column replaced."""
     table = table_policy(policy, change.table, schema)
-    column = table_column(change.table, change.column, schema)
+    column = field_column(change.table, change.column, table, schema)
+    column = column or table_column(change.table, change.column, schema)
     before = table.columns.get(change.column.text, ColumnPolicy())
     match change:
         case SetColumnHidden():

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from dpproxy.policy import interval
 from dpproxy.policy.constants import amount, literal
+from dpproxy.policy.documents import read_field
 from dpproxy.policy.forms import form_hint
 from dpproxy.policy.interval import CalendarInterval
 from dpproxy.policy.model import ColumnClass, Composition, Counted, Exposure, Outside
@@ -281,7 +282,7 @@ def _alter_table(cursor: Cursor) -> TableChange | SetComposite | SetForeignKey |
         hint = "A declaration is taken back by SET PRIVACY HIDDEN." if cursor.at("drop") else None
         cursor.refuse([], "the table's name", hint)
     after = "COLUMN" if cursor.accept("column") else "ALTER"
-    column = cursor.name("column", after)
+    column = read_field(cursor) if cursor.accept("(") else cursor.name("column", after)
     cursor.expect("set", "privacy", after="the column's name")
     return cursor.choose(_COLUMN, "SET PRIVACY")(cursor, table, column)
 

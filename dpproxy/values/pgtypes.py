@@ -211,6 +211,8 @@ class Schema(Struct, frozen=True):
     """The views; none has the name of a table."""
     left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By table, the columns that are left out for their type or collation."""
+    documents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of those, the ones that hold JSON documents: fields of them can be declared."""
     places: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Of each table in another schema than public, ``clinic.visits``, that schema and its name there."""
     spellings: dict[str, str] = field(default_factory=dict)

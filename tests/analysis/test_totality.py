@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.documents import TEXT_AT
 from dpproxy.analysis.dates import FIELDS, UNITS
 from dpproxy.analysis.open_functions import WORDS
 from dpproxy.analysis.totality import (
@@ -154,9 +155,23 @@ def test_a_listed_function_raises_on_no_extreme(engine: duckdb.DuckDBPyConnectio
     assert len(engine.execute(f"SELECT {', '.join(tried)}").fetchall()) == 1
 
 
+DOCUMENTS = [
+    f"'{d}'"
+    for d in (
+        '{"a":', '{"a": "\\u0000"}', '{"a": "\\ud800"}', '{"a": 1e999}', '{"a": 9223372036854775808}', '{"a": NaN}',
+        '{"a": {}}', "[" * 100_000, '{"a": 1, "a": "x"}', "null",
+    )
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("pieces", FORMULAS)
 def test_a_listed_formula_raises_on_no_extreme(engine: duckdb.DuckDBPyConnection, pieces: tuple[str, ...]):
-    tried = [text.join(pieces) for text in TEXTS]
+    if pieces == TEXT_AT:
+        texts = [f"(SELECT j FROM (VALUES ({d}::VARCHAR)) AS v(j))" for d in (*DOCUMENTS, *TEXTS)]
+        tried = ["".join(map("".join, zip(pieces, (t, t, t, "'$.\"a\"'", ""), strict=True))) for t in texts]
+    else:
+        texts = [*TEXTS, "'1e99'", "'-99999999999999999999e-99'", "'999999999999999999'", "'1\n'", "'--1'"]
+        tried = [text.join(pieces) for text in texts]
     assert len(engine.execute(f"SELECT {', '.join(tried)}").fetchall()) == 1
 
 

@@ -22,7 +22,9 @@ DDL = (
       ['north', 'south', 'west'][1 + i % 3] AS region, ['red', 'blue'][1 + i % 2] AS ward,
       ['Oslo', 'Rome', 'Bern'][1 + i % 3] AS town, (i * 13 % 1000)::DOUBLE AS cost, (2020 + i % 4)::INTEGER AS year,
       DATE '2020-01-01' + (i % 1400)::INTEGER AS day, (i % 30)::INTEGER AS days,
-      ['A', 'A1', 'B'][1 + i % 3] AS diagnosis FROM range(4800) AS r(i)""",
+      ['A', 'A1', 'B'][1 + i % 3] AS diagnosis,
+      json_object('device', ['phone', 'desk'][1 + i % 2], 'stay', json_object('nights', i % 9)) AS payload
+      FROM range(4800) AS r(i)""",
     "CREATE TABLE survey AS SELECT (i % 10)::INTEGER AS answer FROM range(500) AS r(i)",
     "CREATE TABLE regions AS FROM (VALUES ('north', 'cold'), ('south', 'warm'), ('west', 'wet')) t(region, air)",
     "CREATE TABLE old AS SELECT 1 AS a",
@@ -61,6 +63,7 @@ ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id)
 ALTER TABLE visits SET PRIVACY EXPECTED ROWS 4800;
 ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN IN ('red', 'blue');
 ALTER TABLE visits ALTER COLUMN region SET PRIVACY DOMAIN IN ('north', 'south', 'west');
+ALTER TABLE visits ALTER COLUMN (payload ->> 'device') SET PRIVACY DOMAIN IN ('phone', 'desk');
 ALTER TABLE visits ALTER COLUMN town SET PRIVACY DOMAIN DISCOVERED;
 ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 1000;
 ALTER TABLE visits ALTER COLUMN year SET PRIVACY DOMAIN BETWEEN 2018 AND 2025;

@@ -16,6 +16,7 @@ CREATE = (
     "CREATE TABLE visits (person INTEGER, no BIGINT, c VARCHAR, i INTEGER, d DECIMAL(6,2), t BOOLEAN)",
     "CREATE TABLE items (no INTEGER, c VARCHAR, n INTEGER NOT NULL, f DOUBLE)",
     "CREATE TABLE returns (person INTEGER, no INTEGER, c VARCHAR, n INTEGER)",
+    "CREATE TABLE notes (person INTEGER, doc JSON)",
     "CREATE TABLE codes (c VARCHAR, k INTEGER, w DOUBLE)",
 )
 PEOPLE = ("(id)", "(id)", "(id) MAX ROWS 2")
@@ -50,6 +51,10 @@ VALUES: dict[str, st.SearchStrategy[Row]] = {
         st.sampled_from([None, math.nan, math.inf, -0.0, 0.1, 1e308]),
     ),
     "returns": st.tuples(_ids, st.sampled_from([None, 1, 2, 3, 4]), _texts, _small),
+    "notes": st.tuples(_ids, st.sampled_from([
+        None, "1", '{"c": "a", "i": 1}', '{"c": "a", "i": 1}', '{"c": "B", "i": 2}', '{"c": null, "i": -9}',
+        '{"c": {}, "i": "x"}', '{"c": "", "i": 1e3}', '{"i": 2147483647}', '{"c": "z", "i": 0.5}', '[{"c": "a"}]',
+    ])),
     "codes": st.tuples(_texts, st.sampled_from([None, 0, 1, 2]), st.sampled_from([None, math.nan, 0.5, 2.0])),
 }  # fmt: skip
 
@@ -75,6 +80,9 @@ def _world(people: str, visits: str, items: str, text: str, number: str) -> Worl
             "ALTER TABLE items ALTER COLUMN f SET PRIVACY DOMAIN BETWEEN 0 AND 7",
             "ALTER TABLE returns SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 20",
             "ALTER TABLE returns ALTER COLUMN n SET PRIVACY DOMAIN BETWEEN -3 AND 4",
+            "ALTER TABLE notes SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 20",
+            f"ALTER TABLE notes ALTER COLUMN (doc ->> 'c') SET PRIVACY DOMAIN {text}",
+            f"ALTER TABLE notes ALTER COLUMN ((doc ->> 'i')::int) SET PRIVACY DOMAIN {number}",
             "ALTER TABLE returns SET PRIVACY FOREIGN KEY (no, c) REFERENCES visits (no, c)",
         )
     )
@@ -91,6 +99,7 @@ CLEAN: dict[str, st.SearchStrategy[Row]] = {
         st.sampled_from([None, 0.5, 7.0]),
     ),
     "returns": st.tuples(st.sampled_from([1, 2, 3, 4]), st.sampled_from(["a", "b", None]), st.sampled_from([0, 1, 4])),
+    "notes": st.tuples(st.sampled_from([1, 2, 3]), st.sampled_from(['{"c": "a", "i": 1}', '{"c": "b", "i": 2}'])),
     "codes": VALUES["codes"],
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.postgres import casts, doubles, functions, logic, numbers
+from dpproxy.backends.postgres import casts, documents, doubles, functions, logic, numbers
 from dpproxy.backends.postgres.logic import no
 from dpproxy.backends.servers.dialect import Construct, Dialect, Value, ValueKind
 from dpproxy.backends.servers.standard import (
@@ -43,6 +43,7 @@ EXPRESSIONS: Mapping[type[nodes.Expr], Construct] = {
     nodes.Case: Construct(
         logic.case, "the first branch that is true; what it guards is not computed otherwise"
     ),
+    nodes.Formula: Construct(documents.field, "NULL of what is none, or has another form, in both engines"),
     nodes.Negative: Construct(of(numbers.negative, NUMBERS), "exact"),
 }
 

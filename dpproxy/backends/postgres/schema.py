@@ -135,6 +135,7 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
     tables: dict[str, list[Column]] = {}
     reads: dict[str, dict[str, Value]] = {}
     left_out: dict[str, list[str]] = {}
+    documents: dict[str, list[str]] = {}
     rows = connection.execute(_TABLES, [schema, None]).fetchall()
     alike = _alike({table for table, *_ in rows})
     for table, columns in _grouped(rows):
@@ -145,6 +146,15 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
             found = _TYPES[kind](modifier) if is_known and is_exact and kind in _TYPES else None
             if found is None or name.lower() in doubled:
                 left_out.setdefault(table, []).append(name)
+                if (
+                    found is None
+                    and kind == "jsonb"
+                    and is_known
+                    and is_exact
+                    and name.lower() not in doubled
+                ):
+                    documents.setdefault(table, []).append(name)
+                    reads.setdefault(table, {})[name] = stored(ValueKind.DOCUMENT)
             else:
                 tables.setdefault(table, []).append(Column(name, found[0], required))
                 reads.setdefault(table, {})[name] = found[1]
@@ -162,8 +172,9 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
             ),
             {name: view for name, view in views.items() if name not in tables},
             {table: tuple(names) for table, names in left_out.items() if table in tables},
+            {table: tuple(names) for table, names in documents.items() if table in tables},
         ),
-        reads,
+        {table: columns for table, columns in reads.items() if table in tables},
     )
 
 

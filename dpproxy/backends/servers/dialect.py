@@ -45,6 +45,8 @@ class ValueKind(Enum):
     """A moment with a time zone, held as the TIMESTAMP of UTC: compared and counted, not computed with."""
     SPAN = auto()
     """A length of time: of months, days or microseconds."""
+    DOCUMENT = auto()
+    """JSON, of which fields are read."""
 
 
 def kind_of(kind: SqlType) -> ValueKind:

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.documents import stored_rows
 from dpproxy.analysis import duck
 from dpproxy.planner.rows.fields import Link
+from dpproxy.policy.documents import declared_fields
 from dpproxy.policy.model import Policy, TablePolicy, Unit
 
 
@@ -51,16 +53,17 @@ def owned(
 
     Columns have the names given for them, the unit has the name ``resolved``.
     """
+    fields = [field for field in declared_fields(table) if field.name in names]
     if is_direct(policy, unit):
         columns = [duck.named(duck.column(c), name) for c, name in names.items()]
         return nodes.Select(
             items=(*columns, duck.named(duck.column(unit.key or ""), resolved)),
-            source=nodes.Table(table.name),
+            source=stored_rows(table.name, fields),
             where=all_of(present(unit)),
         )
     name, column = unit.references or ("", "")
     owners = nodes.Subquery(_pairs(policy, name, column), nodes.Bare("o"))
-    mine = nodes.Table(table.name, alias=nodes.Bare("m"))
+    mine = stored_rows(table.name, fields, nodes.Bare("m"))
     same = nodes.Binary("=", duck.column(unit.key or "", "m"), duck.column("r", "o"))
     columns = [duck.named(duck.column(c, "m"), name) for c, name in names.items()]
     return nodes.Select(

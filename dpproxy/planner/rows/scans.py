@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.documents import stored_rows
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import MOST_KEYS, Values, check_size
 from dpproxy.analysis.scopes import Parameters
@@ -18,6 +19,7 @@ from dpproxy.planner.prepared import TableLayout, layout_of, prepared_scan
 from dpproxy.planner.rows.fields import Declared, Field, Identifier, KeyPart, PresenceField, Public
 from dpproxy.planner.rows.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.rows.relation import Scan
+from dpproxy.policy.documents import columns_of, declared_fields
 from dpproxy.policy.model import Between, Domain, Exposure, Members, Policy, References, Scalar, TablePolicy
 from dpproxy.policy.units import are_of_one_unit, unit_table
 from dpproxy.values.errors import BoundsMissing
@@ -38,7 +40,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
     layout = prepared_layout(table, planning)
     if layout is not None:
         return prepared_scan(layout, table, owner.name, alias, planning, lone=lone)
-    columns = planning.context.schema.tables[table.name]
+    columns = columns_of(table, planning.context.schema)
     direct = unit.key is None or is_direct(policy, unit)
     groups = unit.groups
     if lone and direct:
@@ -46,7 +48,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
             planning.reserve(column.name)
         return Scan(
             alias,
-            nodes.Table(table.name),
+            stored_rows(table.name, declared_fields(table)),
             _fields(table, owner, columns, planning, {}),
             table.name,
             None if unit.key is None else duck.column(unit.key),
@@ -61,7 +63,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
     content = tuple(duck.column(name) for name in names.values())
     if unit.key is None:
         renamed = [duck.named(duck.column(c), name) for c, name in names.items()]
-        base = nodes.Table(table.name)
+        base = stored_rows(table.name, declared_fields(table))
         select, resolved = nodes.Select(items=tuple(renamed), source=base), None
     else:
         resolved = duck.column(planning.reserve("unit"))
@@ -84,7 +86,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
 def column_names(table: TablePolicy, planning: Planning) -> frozenset[str]:
     """What a statement can name in a table: all of a public one; what else a protected one holds is as if not there."""
     context = planning.context
-    columns = context.schema.tables[table.name]
+    columns = columns_of(table, context.schema)
     if is_public(table):
         return frozenset(c.name for c in columns)
     return frozenset(
@@ -98,7 +100,7 @@ def prepared_layout(table: TablePolicy, planning: Planning) -> TableLayout | Non
     if context.prepared is None:
         return None
     if table.name not in context.prepared:
-        columns = context.schema.tables[table.name]
+        columns = columns_of(table, context.schema)
         fields = _fields(table, unit_table(context.policy, table.name), columns, planning, {})
         context.prepared[table.name] = layout_of(table, fields, context)
     found = context.prepared[table.name]

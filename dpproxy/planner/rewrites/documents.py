@@ -1,0 +1,88 @@
+"""Fields of JSON documents as the columns that they are declared as, whichever of its spellings a statement has."""
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.analysis.titles import TITLE, UNNAMED, type_name
+from dpproxy.policy.documents import TYPES, JsonField, field_of, path_of, type_of, unnamed
+from dpproxy.policy.model import Policy
+
+_TEXTS = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
+_FIELDS = (*_TEXTS, exp.JSONExtract, exp.JSONBExtract)
+
+
+def with_fields(tree: exp.Expr) -> exp.Expr:
+    """The tree with a column in the place of each text at a path of keys in a column.
+
+    Raises:
+        Unsupported: a path that no column can be called after.
+    """
+    if tree.find(*_TEXTS) is None:
+        return tree
+    tree = tree.copy()  # what is refused is said of the statement as it was written
+    for node in list(tree.find_all(*_TEXTS)):
+        found = _path(node)
+        if found is None:
+            continue
+        column, keys = found
+        field = JsonField(column.name, keys)
+        if not field.is_named:
+            raise unnamed(position(node))
+        made = column.copy()
+        made.this.set("this", field.name)
+        made.this.args["quoted"] = True
+        made.meta[TITLE] = UNNAMED
+        node.replace(made)
+    return tree
+
+
+def _path(node: exp.Expr) -> tuple[exp.Column, tuple[str, ...]] | None:
+    """The column, and the keys that are read one inside of the other; None where one is no constant."""
+    node = node.unnest()
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        return node, ()
+    found = _path(node.this) if isinstance(node, _FIELDS) else None
+    keys = _keys(node.expression) if found is not None else None
+    return None if found is None or keys is None else (found[0], (*found[1], *keys))
+
+
+def _keys(node: exp.Expr) -> tuple[str, ...] | None:
+    if isinstance(node, exp.Literal) and node.is_string:
+        return path_of(node.name)
+    if isinstance(node, exp.JSONPath) and all(isinstance(e.this, str) for e in node.expressions[1:]):
+        return tuple(str(e.this) for e in node.expressions[1:] if isinstance(e, exp.JSONPathKey)) or None
+    return None
+
+
+def with_casts(tree: exp.Expr, policy: Policy) -> exp.Expr:
+    """The tree with the casts of fields that are declared as columns, of this type or of another one."""
+    declared = {name for table in policy.tables.values() for name in table.columns if field_of(name)}
+    if not declared or not any(_cast_field(node) for node in tree.find_all(exp.Cast)):
+        return tree
+    tree = tree.copy()  # what is refused is said of the statement as it was written
+    for node in list(tree.find_all(exp.Cast)):
+        field = _cast_field(node)
+        if field is None:
+            continue
+        own = type_of(_written(node))
+        kinds = dict.fromkeys((own, None, *TYPES))  # the text itself is cast where that is what is declared
+        found = next((k for k in kinds if JsonField(field.column, field.keys, k).name in declared), None)
+        if found is not None:
+            column = node.this.unnest()
+            column.this.set("this", JsonField(field.column, field.keys, found).name)
+            column.meta[TITLE] = type_name(node.to)
+            if found == own:
+                node.replace(column)
+    return tree
+
+
+def _cast_field(node: exp.Cast) -> JsonField | None:
+    """The field whose text is cast."""
+    column = node.this.unnest()
+    is_field = isinstance(column, exp.Column) and column.meta.get(TITLE) == UNNAMED
+    return field_of(column.name) if is_field else None
+
+
+def _written(node: exp.Cast) -> str:
+    """The type without parameters, as PostgreSQL spells it; with some, it is another."""
+    return "" if node.to.expressions else str(node.to.sql("postgres")).lower().replace("decimal", "numeric")
