@@ -33,14 +33,14 @@ from dpproxy.engine.pricing import EXPLAIN_COLUMNS
 from dpproxy.engine.protected import begun
 from dpproxy.engine.relations import since
 from dpproxy.engine.replays import Execution
-from dpproxy.engine.view_statements import ViewContext, planned_view, positions_of
+from dpproxy.engine.view_statements import ViewContext, in_schemas, planned_view, positions_of
 from dpproxy.observe import records
 from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.planner.accept import accept
 from dpproxy.planner.accept import parse as parse_query
 from dpproxy.planner.access import Context, Facts
-from dpproxy.planner.explain import Explain
+from dpproxy.planner.explain import Explain, split_explain
 from dpproxy.planner.query import plan_query, view_columns
 from dpproxy.planner.routing import runnable, settled
 from dpproxy.policy import amounts
@@ -152,9 +152,12 @@ def preview(asked: PolicyPreview, request: Request, world: ViewContext, ledger: 
     before, clock = world.store.current, partial(utc_of, zone=zone(request.settings["timezone"]))
     if isinstance(asked.statement, GrantSelect):
         _check_views(asked.statement, before, world.schema, world.facts)
-    after = apply(before, asked.statement, world.schema, clock)
+    statement, explain = asked.statement, split_explain(request.prepared.sql)
+    if isinstance(statement, CreateView) and explain is not None:
+        statement, _ = in_schemas(statement, explain.sql, request, world)
+    after = apply(before, statement, world.schema, clock)
     found = differences(before, after)
-    predicted = _predicted(asked.statement, after, world)
+    predicted = _predicted(statement, after, world)
     if asked.as_json:
         rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
         lines = [json.dumps([dict(zip(_DIFFERENCE, row, strict=True)) for row in rows], indent=2)]

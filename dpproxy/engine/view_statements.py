@@ -16,10 +16,11 @@ from dpproxy.engine.protected import BuildOrder, PlannedView, Positions, Protect
 from dpproxy.engine.sessions import EngineSession
 from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.planner.access import Context
+from dpproxy.planner.rewrites.search_path import written_in_schemas
 from dpproxy.policy.apply import apply
 from dpproxy.policy.apply_view import known_view
 from dpproxy.policy.dump import protected_view
-from dpproxy.policy.model import Policy, ProtectedView
+from dpproxy.policy.model import VIEW, Policy, ProtectedView
 from dpproxy.policy.role_statements import RoleChange
 from dpproxy.policy.statements import (
     CreateView,
@@ -31,7 +32,7 @@ from dpproxy.policy.statements import (
     Statement,
     VerifyViews,
 )
-from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.store import PolicyStore, change_of
 from dpproxy.policy.usable import usable
 from dpproxy.state.role_settings import RoleSettings
 from dpproxy.values.errors import Refusal, UndefinedTable
@@ -96,6 +97,8 @@ def run(
     charged = partial(record, AuditOutcome.BUILDING)
     match statement:
         case CreateView() | RefreshView():
+            if isinstance(statement, CreateView):
+                statement, sql = in_schemas(statement, sql, request, world)
             positions = positions_of(statement)
             with jobs.job("view", statement.name.text) as job:
                 order = BuildOrder(caller.user, caller.session, tell, stop, positions, charged, job.move)
@@ -113,6 +116,20 @@ def run(
             return _verified(statement, caller, partial(record, AuditOutcome.EXACT), world)
         case Show():
             return Answer("SHOW", listing.COLUMNS, _view_rows(world))
+
+
+def in_schemas(
+    statement: CreateView, sql: str, request: Request, world: ViewContext
+) -> tuple[CreateView, str]:
+    """The statement and its text, with the schemas that the session's search path finds its tables in."""
+    start, begun = statement.offset, "" if statement.kind == VIEW else "SELECT 1 FROM "
+    query = statement.query if statement.kind == VIEW else begun + sql[start:].partition("(")[0]
+    context = replace(world.context(world.store.current), caller=request.caller, settings=request.settings)
+    for position, schema in reversed(written_in_schemas(query, context)):
+        at = start + position - len(begun)
+        sql = sql[:at] + schema + sql[at:]
+    made = change_of(sql)
+    return (made, sql) if isinstance(made, CreateView) else (statement, sql)
 
 
 def _made(statement: CreateView | RefreshView, sql: str, order: BuildOrder, world: ViewContext) -> Answer:

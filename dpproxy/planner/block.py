@@ -44,7 +44,7 @@ from dpproxy.planner.release.posteriors import posteriors, under, watch
 from dpproxy.planner.release.priors import prior_nodes, statistical
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.release.stage import release_sql
-from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row, never_holds
+from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row, is_false, never_holds
 from dpproxy.planner.rows.blocks import blocks_of
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.cuts import note_cuts
@@ -297,7 +297,9 @@ class _Block(Struct, frozen=True):
             calls[node] = call
         for node, mode in modes.items():
             values = group_keys([mode.written], self.rows, self.planning, self._conditions())
-            empty = never_holds(self.select)
+            empty = never_holds(self.select) or (
+                isinstance(node, exp.Filter) and is_false(node.expression.this)
+            )
             part, chosen_of, noise = modal(node, mode, values, keys, self.rows, self.planning, vacuous=empty)
             numbers.append(self._add(part))
             calls[node] = AggregateCall(chosen_of, (duck.column("m0", f"r{numbers[-1]}"),), noise)

@@ -28,6 +28,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.exact import rows_sql
 from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rows.fields import Declared, Field, Identifier
+from dpproxy.planner.rows.owners import is_direct
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.sources import Env, Relation
 from dpproxy.planner.select_list import is_star
@@ -96,7 +97,7 @@ def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery
     check_masked(planning)
     owner = find_owner(planning.tables, context)
     tables = tuple(dict.fromkeys(use.table for use in planning.tables))
-    _check_rows(found, owner, tree)
+    _check_rows(found, context.policy, tree)
     columns, left_out = _columns(found, planning, starred=_is_starred(tree))
     rows = JoinedRows(
         (found,),
@@ -136,18 +137,17 @@ def _released(planning: Planning, tree: exp.Expr) -> UnitLost | InvalidParameter
     )
 
 
-def _check_rows(scan: Scan, owner: TablePolicy, tree: exp.Expr) -> None:
+def _check_rows(scan: Scan, policy: Policy, tree: exp.Expr) -> None:
     """One row for each unit, by what is declared."""
     if scan.is_empty:
         raise InvalidParameter("the view's query has no rows, whatever the data", position=position(tree))
     if scan.most <= 1:
         return
-    key = owner.unit.key if owner.unit is not None else None
-    fix = "join on columns that are unique in the public table"
-    if key is not None:
-        fix = (
-            f"take averages FROM {table_text(scan.table)} GROUP BY {identifier(key)}, which makes one of each"
-        )
+    unit = policy.tables[scan.table].unit if scan.table in policy.tables else None
+    fix = "join on columns that are unique in the public table, or GROUP BY the key of each person"
+    if unit is not None and unit.key is not None and is_direct(policy, unit):
+        key = identifier(unit.key)
+        fix = f"take averages FROM {table_text(scan.table)} GROUP BY {key}, which makes one of each"
     raise UnitLost(
         f"one privacy unit can have {scan.most} rows of the view's query, and a view takes one of each",
         hint=f"{fix[0].upper()}{fix[1:]}.",

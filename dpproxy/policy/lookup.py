@@ -9,7 +9,7 @@ from typing import Final
 
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.sql.cursor import Name
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.values.errors import InvalidParameter, UndefinedColumn, UndefinedTable
 from dpproxy.values.pgtypes import Column, Schema
 
@@ -29,7 +29,9 @@ def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePol
         is_view = table.text in schema.views
         raise UndefinedTable(
             f'table "{table.text}" does not exist',
-            hint=_IS_VIEW if is_view else _near(table.text, schema.tables) or _LISTED,
+            hint=_IS_VIEW
+            if is_view
+            else _elsewhere(table.text, schema) or _near(table.text, schema.tables) or _LISTED,
             position=table.position,
         )
     return policy.tables.get(table.text, TablePolicy(table.text))
@@ -42,7 +44,9 @@ def check_relation(relation: Name, policy: Policy, schema: Schema | None) -> Non
     if schema is not None and relation.text not in schema.tables and relation.text not in schema.views:
         raise UndefinedTable(
             f'table "{relation.text}" does not exist',
-            hint=_near(relation.text, (*schema.tables, *schema.views)) or _LISTED,
+            hint=_elsewhere(relation.text, schema)
+            or _near(relation.text, (*schema.tables, *schema.views))
+            or _LISTED,
             position=relation.position,
         )
 
@@ -82,6 +86,16 @@ def check_distinct(columns: Iterable[Name]) -> None:
         if name.text in seen:
             raise InvalidParameter(f'column "{name.text}" is named twice', position=name.position)
         seen.add(name.text)
+
+
+def _elsewhere(name: str, schema: Schema) -> str | None:
+    """A hint for a table of another schema than public: statements of administrators follow no search path."""
+    found = min((one for one, (_, table) in schema.places.items() if table == name), default=None)
+    return (
+        None
+        if found is None
+        else f"Write {table_text(found)}: it is in the schema {schema.places[found][0]}."
+    )
 
 
 def _near(name: str, names: Collection[str]) -> str | None:

@@ -198,6 +198,34 @@ def test_the_policy_is_told_as_it_is_declared(proxy: Proxy):
             client.execute("ALTER TABLE clinic.nothing SET PRIVACY PUBLIC")
 
 
+def test_views_and_cubes_are_of_the_tables_that_the_path_finds(proxy: Proxy, client: Connection):
+    made = "SELECT avg(cost) AS cost FROM {} GROUP BY patient"
+    view = f"CREATE PROTECTED VIEW paid WITH (method = dp_kdtree, epsilon = 100) AS {made}"
+    cube = "CREATE PRIVACY CUBE cells ON {} (cost WIDTH 20) MEASURES (count(*)) WITH (epsilon = 100)"
+    with psycopg.connect(proxy.dsn("root"), autocommit=True) as administrator:
+        administrator.execute("SET search_path = clinic, public")
+        for sql in (view, cube):
+            [(told, *_), *_] = administrator.execute(
+                f"EXPLAIN (PRIVACY) {sql.format('visits')}".encode()
+            ).fetchall()
+            assert "cost 100" not in str(told)
+            administrator.execute(sql.format("visits").encode())
+            said: list[str] = []
+            administrator.add_notice_handler(
+                lambda notice, said=said: said.append(str(notice.message_primary))
+            )
+            administrator.execute("SET search_path = public")
+            administrator.execute(sql.format("clinic.visits").encode())
+            assert "is built as declared already" in said[0]
+            administrator.execute("SET search_path = clinic, public")
+        administrator.execute("GRANT SELECT ON paid TO analyst")
+        [(mean,)] = client.execute("SELECT avg(cost) FROM paid").fetchall()
+        assert abs(float(str(mean)) - 10) < 5  # in public.visits it is 50
+        with pytest.raises(psycopg.Error) as refused:
+            administrator.execute("GRANT SELECT ON patients TO analyst WITH PRIVACY BUDGET research")
+        assert "Write clinic.patients" in str(refused.value.diag.message_hint)
+
+
 @pytest.mark.skipif(shutil.which("psql") is None, reason="without psql")
 def test_psql_lists_what_is_in_a_schema(proxy: Proxy):
     def psql(command: str) -> str:

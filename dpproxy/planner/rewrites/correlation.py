@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,8 +28,8 @@ class Grouped(Struct, frozen=True):
 
     select: exp.Select
     around: tuple[exp.Expr, ...]
-    is_count: bool
-    """Its value is a count, and 0 where no group is."""
+    is_filled: bool
+    """It is 0 where it would be NULL, and where no group is: a count, or ``coalesce(x, 0)``."""
 
     def equal(self, keys: Sequence[Typed], scope: Scope, node: exp.Expr) -> list[nodes.Expr]:
         """The group that the row around it is in; ``scope`` is that row's. Raises a ``Refusal``."""
@@ -40,9 +41,17 @@ class Grouped(Struct, frozen=True):
     def found(self, value: Typed, looked_up: nodes.Select) -> Typed:
         """The value as it is looked up in the groups."""
         sql: nodes.Expr = nodes.Scalar(looked_up)
-        if self.is_count:
+        low, high = value.low, value.high
+        if self.is_filled:
             sql = duck.call("coalesce", sql, duck.integer(0))
-        return replace(value, sql=sql, nullable=not self.is_count, is_constant=False, presence=None)
+            low, high = (
+                None if low is None else min(low, Fraction(0)),
+                None if high is None else max(high, Fraction(0)),
+            )
+        nullable = not self.is_filled
+        return replace(
+            value, sql=sql, low=low, high=high, nullable=nullable, is_constant=False, presence=None
+        )
 
 
 IsOwn = Callable[[exp.Column], bool]
@@ -69,15 +78,24 @@ def grouped_by_row(select: exp.Select, is_own: IsOwn) -> Grouped | None:
             return None
         keys[pair[0]] = pair[1]
     [value] = items(select)
-    is_count = type(value.node.unnest()) is exp.Count
-    if not keys or _sees(value.node, is_own, own=False) or not (is_count or _is_null_of_none(value.node)):
+    found, is_filled = _filled(value.node)
+    if not keys or _sees(found, is_own, own=False) or not (is_filled or _is_null_of_none(found)):
         return None
     copy = select.copy()
-    shown = [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate((*keys, value.node))]
+    shown = [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate((*keys, found))]
     copy.set("expressions", shown)
     copy.set("group", exp.Group(expressions=[k.copy() for k in keys]))
     copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
-    return Grouped(copy, tuple(keys.values()), is_count)
+    return Grouped(copy, tuple(keys.values()), is_filled)
+
+
+def _filled(node: exp.Expr) -> tuple[exp.Expr, bool]:
+    """The value itself, and whether it is 0 of no rows."""
+    inner = node.unnest()
+    if type(inner) is exp.Coalesce and [e.sql() for e in inner.expressions] == ["0"]:
+        value, is_zero = _filled(inner.this)
+        return value, is_zero or _is_null_of_none(value)
+    return node, type(inner) is exp.Count
 
 
 _VALUES = (

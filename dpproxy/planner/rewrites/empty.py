@@ -22,7 +22,12 @@ def never_holds(select: exp.Expr) -> bool:
     where = select.args.get("where")
     if where is None:
         return False
-    condition = where.this.unnest()
+    return is_false(where.this)
+
+
+def is_false(condition: exp.Expr) -> bool:
+    """The same of a condition."""
+    condition = condition.unnest()
     parts = list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
     return any(_is_false(part) for part in parts)
 

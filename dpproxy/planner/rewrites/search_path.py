@@ -2,10 +2,13 @@
 
 from sqlglot import exp
 
+from dpproxy.analysis.position import position
 from dpproxy.config.settings import search_path
+from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context, is_known
 from dpproxy.planner.rewrites.qualifiers import is_of_with
 from dpproxy.planner.rewrites.spellings import as_served
+from dpproxy.sql.quoting import identifier
 
 
 def in_schemas(tree: exp.Expr, context: Context) -> exp.Expr:
@@ -22,6 +25,15 @@ def in_schemas(tree: exp.Expr, context: Context) -> exp.Expr:
             if schema:
                 node.set("db", exp.to_identifier(schema, quoted=True))
     return tree
+
+
+def written_in_schemas(sql: str, context: Context) -> list[tuple[int, str]]:
+    """Where in the text of a query which schemas belong, each before a table's name. Raises a ``Refusal``."""
+    if not context.schema.places:
+        return []
+    path = search_path(context.settings, context.caller.user)
+    found = ((node.this, _schema(node, path, context)) for node in parse(sql).find_all(exp.Table))
+    return sorted((position(name) or 0, f"{identifier(schema)}.") for name, schema in found if schema)
 
 
 def _schema(node: exp.Table, path: tuple[str, ...], context: Context) -> str | None:

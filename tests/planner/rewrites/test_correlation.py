@@ -13,6 +13,7 @@ BESIDE = "SELECT count(*) FROM visits v WHERE v.hours < ({})"
     [
         "SELECT avg(x.hours) FROM visits x WHERE x.ward = v.ward",
         "SELECT 2 * max(x.hours) FROM visits x WHERE v.ward = x.ward AND x.hours > 1",
+        "SELECT coalesce(sum(x.hours), 0) FROM visits x WHERE x.ward = v.ward",
         "SELECT avg(x.hours) FROM visits x WHERE upper(x.ward) = upper(v.ward)",
         "SELECT count(*) FROM visits x JOIN people p ON p.id = x.person WHERE x.ward = v.ward AND x.hours = v.hours",
     ],
@@ -32,7 +33,7 @@ def test_groups_are_released_first(clinic: World, inner: str):
         "SELECT avg(x.hours) FROM visits x WHERE x.ward = v.ward GROUP BY x.hours",
         "SELECT x.hours FROM visits x WHERE x.ward = v.ward",
         "SELECT avg(x.hours) FROM visits x WHERE x.ward || v.ward = v.ward",
-        "SELECT coalesce(sum(x.hours), 0) FROM visits x WHERE x.ward = v.ward",
+        "SELECT coalesce(sum(x.hours), 1) FROM visits x WHERE x.ward = v.ward",
         "SELECT greatest(sum(x.hours), 1) FROM visits x WHERE x.ward = v.ward",
         "SELECT CASE WHEN sum(x.hours) IS NULL THEN 1 ELSE 2 END FROM visits x WHERE x.ward = v.ward",
     ],
@@ -87,7 +88,7 @@ def test_public_rows_may_be_around_them(clinic: World, inner: str, released: int
 @pytest.mark.parametrize(
     "inner",
     [
-        "SELECT coalesce(sum(hours), 0) FROM visits v WHERE v.ward = w.ward",
+        "SELECT coalesce(sum(hours), 1) FROM visits v WHERE v.ward = w.ward",
         "SELECT sum(hours) IS NULL FROM visits v WHERE v.ward = w.ward",
         "SELECT count(*) FROM visits v JOIN shops s ON s.name = v.ward WHERE v.ward = ward",
     ],
