@@ -111,12 +111,13 @@ def test_joins_in_parentheses(beside_towns: psycopg.Connection):
     inner, towns = f"(people p JOIN visits v {own})", "ON t.town = p.town"
     for plain, grouped in {
         f"people p JOIN visits v {own}": inner,
+        f"(SELECT * FROM people p JOIN visits v {own}) AS j": f"{inner} AS j",
         f"towns t JOIN people p {towns} JOIN visits v {own}": f"(towns t JOIN {inner} {towns})",
     }.items():
         first = beside_towns.execute(f"SELECT count(*) FROM {plain}".encode()).fetchall()
         assert beside_towns.execute(f"SELECT count(*) FROM {grouped}".encode()).fetchall() == first
     with pytest.raises(psycopg.errors.FeatureNotSupported, match="a name behind tables"):
-        beside_towns.execute(f"SELECT count(*) FROM {inner} AS j".encode())
+        beside_towns.execute("SELECT count(*) FROM (people) AS j")
 
 
 def test_distinct_beside_every_key(connection: psycopg.Connection):

@@ -71,12 +71,20 @@ def _opened(node: exp.Expr) -> tuple[exp.Expr, list[exp.Join]]:
     """An entry of FROM without its parentheses; a query or a table is itself."""
     joins = list(node.args.get("joins") or ())
     node.set("joins", None)
+    if _is_group(node) and node.alias and node.unnest().args.get("joins"):
+        _be_query(node)
     if _is_group(node):
         _check(node)
     if _is_group(node) or _is_twice(node):
         return _from_left(node.this, joins)
     node = _values(node)
     return _from_left(node, joins) if joins else (node, [])
+
+
+def _be_query(node: exp.Expr) -> None:
+    """Make ``(a JOIN b ON ...) AS q`` the query that it is: names inside are out of sight."""
+    first, joins = _from_left(node.this, [])
+    node.set("this", exp.Select(expressions=[exp.Star()], from_=exp.From(this=first), joins=joins))
 
 
 def _values(node: exp.Expr) -> exp.Expr:

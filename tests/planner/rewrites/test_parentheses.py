@@ -34,6 +34,9 @@ SAME = [
     ("a JOIN ((VALUES (1)) AS v (k)) ON a.k = v.k", "a JOIN (VALUES (1)) AS v (k) ON a.k = v.k"),
     ("(SELECT k FROM (a JOIN b ON a.k = b.k)) AS s", "(SELECT k FROM a JOIN b ON a.k = b.k) AS s"),
     ("a WHERE k IN (SELECT k FROM (b))", "a WHERE k IN (SELECT k FROM b)"),
+    ("(a JOIN b USING (k)) AS j", "(SELECT * FROM a JOIN b USING (k)) AS j"),
+    ("((a JOIN b ON a.k = b.k)) AS j (k, l)", "(SELECT * FROM a JOIN b ON a.k = b.k) AS j(k, l)"),
+    ("c JOIN (a JOIN (b) ON a.k = b.k) AS j ON true", "c JOIN (SELECT * FROM a JOIN b ON a.k = b.k) AS j ON true"),
 ]
 
 
@@ -55,8 +58,6 @@ def test_parentheses_that_say_nothing(grouped: str, plain: str):
         ("a JOIN (b JOIN c USING (k)) ON a.k = b.k", "b JOIN"),
         ("a JOIN (b JOIN c ON b.k = c.k) USING (k)", "b JOIN"),
         ("a NATURAL JOIN (b JOIN c ON b.k = c.k)", "b JOIN"),
-        ("(a JOIN b ON a.k = b.k) AS j", "j"),
-        ("((a JOIN b ON a.k = b.k)) AS j", "j"),
         ("(a) AS j", "j"),
         ("(a JOIN b ON a.k = b.k) TABLESAMPLE BERNOULLI (5)", "a JOIN"),
     ],
