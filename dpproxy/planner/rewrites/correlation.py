@@ -95,6 +95,9 @@ def _filled(node: exp.Expr) -> tuple[exp.Expr, bool]:
     if type(inner) is exp.Coalesce and [e.sql() for e in inner.expressions] == ["0"]:
         value, is_zero = _filled(inner.this)
         return value, is_zero or _is_null_of_none(value)
+    if type(inner) is exp.Cast and inner.to.this in exp.DataType.NUMERIC_TYPES:
+        value, is_zero = _filled(inner.this)
+        return (exp.Cast(this=value.copy(), to=inner.to.copy()), True) if is_zero else (node, False)
     return node, type(inner) is exp.Count
 
 

@@ -36,7 +36,10 @@ SAME = [
     ("a WHERE k IN (SELECT k FROM (b))", "a WHERE k IN (SELECT k FROM b)"),
     ("(a JOIN b USING (k)) AS j", "(SELECT * FROM a JOIN b USING (k)) AS j"),
     ("((a JOIN b ON a.k = b.k)) AS j (k, l)", "(SELECT * FROM a JOIN b ON a.k = b.k) AS j(k, l)"),
-    ("c JOIN (a JOIN (b) ON a.k = b.k) AS j ON true", "c JOIN (SELECT * FROM a JOIN b ON a.k = b.k) AS j ON true"),
+    (
+        "c JOIN (a JOIN (b) ON a.k = b.k) AS j ON true",
+        "c JOIN (SELECT * FROM a JOIN b ON a.k = b.k) AS j ON true",
+    ),
 ]
 
 
