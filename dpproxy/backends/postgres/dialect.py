@@ -10,6 +10,7 @@ from types import MappingProxyType
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import casts, documents, doubles, functions, logic, numbers
 from dpproxy.backends.postgres.logic import no
+from dpproxy.backends.postgres.texts import folded
 from dpproxy.backends.servers.dialect import Construct, Dialect, Value, ValueKind
 from dpproxy.backends.servers.standard import (
     DOUBLES,
@@ -18,15 +19,15 @@ from dpproxy.backends.servers.standard import (
     NUMBERS,
     TEXTS,
     WHOLES,
+    arithmetic,
     constructs,
     in_utc,
     of,
+    spans,
     whole_digits,
 )
 from dpproxy.sql.quoting import quoted
 
-_TRIMMED = "of each of the characters that are told, in both engines"
-_BELOW = "all but so many below zero, in both engines"
 _SAME = "the same in both engines: total, NULL of NULL"
 _ORDER = "values of one type; NaN stands above all numbers in both engines, texts are compared by their bytes"
 _RANGE = "exact in both engines, in a type at least as wide"
@@ -49,23 +50,17 @@ EXPRESSIONS: Mapping[type[nodes.Expr], Construct] = {
 
 OPERATORS: Mapping[str, Construct] = {
     **{sign: Construct(logic.comparison(sign), _ORDER) for sign in nodes.COMPARISONS},
-    **{
-        sign: Construct(numbers.arithmetic(sign), f"whole numbers {_RANGE}; DOUBLE {_IEEE}") for sign in "+-*"
-    },
-    **{
-        word: Construct(
-            of(functions.like(word.replace("ILIKE", "LIKE"), fold="ILIKE" in word), TEXTS, TEXTS),
-            "by characters, for ILIKE in small letters, without an escape",
-        )
-        for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
-    },
+    **arithmetic(
+        numbers.of_doubles, numbers.of_exact, numbers.of_time, f"whole numbers {_RANGE}; DOUBLE {_IEEE}"
+    ),
+    **functions.OF_TEXTS.likes(functions.like, lambda sql: folded(sql, "lower")),
     "/": Construct(of(doubles.divided, DOUBLES, DOUBLES), _IEEE),
     "//": Construct(of(numbers.whole_quotient("/", "div"), WHOLES, WHOLES), "towards zero in both engines"),
     "%": Construct(
         of(numbers.whole_quotient("%", "mod"), WHOLES, WHOLES),
         "with the sign of the dividend in both engines",
     ),
-    "||": Construct(functions.of_texts("({} || {})"), _SAME),
+    "||": Construct(functions.OF_TEXTS.rule("({} || {})"), _SAME),
 }
 
 
@@ -73,7 +68,6 @@ def _of_double(rule: Callable[[Value], Value], reason: str) -> Construct:
     return Construct(of(rule, DOUBLES), reason)
 
 
-_PLACES = "characters in both engines"
 _CALENDAR = "of the proleptic Gregorian calendar in both engines"
 
 FUNCTIONS: Mapping[str, Construct] = {
@@ -108,23 +102,19 @@ FUNCTIONS: Mapping[str, Construct] = {
     ),
     "lower": Construct(of(functions.changed("lower"), TEXTS), "by DuckDB's own table of letters"),
     "upper": Construct(of(functions.changed("upper"), TEXTS), "by DuckDB's own table of letters"),
-    "trim": Construct(functions.of_texts("btrim({all})"), _TRIMMED),
-    "ltrim": Construct(functions.of_texts("ltrim({all})"), _TRIMMED),
-    "rtrim": Construct(functions.of_texts("rtrim({all})"), _TRIMMED),
-    "length": Construct(functions.of_texts("length({})::bigint", ValueKind.WHOLE), _PLACES),
-    "substring": Construct(functions.of_texts("substr({all})", further=2), f"from the first on, {_PLACES}"),
-    "left": Construct(functions.of_texts("left({all})", further=1), _BELOW),
-    "right": Construct(functions.of_texts("right({all})", further=1), _BELOW),
-    "strpos": Construct(functions.of_texts("strpos({all})::bigint", ValueKind.WHOLE), _PLACES),
-    "starts_with": Construct(functions.of_texts("starts_with({all})", ValueKind.TRUTH), _SAME),
-    "replace": Construct(
-        functions.of_texts("replace({all})"), "an empty part changes nothing in both engines"
+    **functions.OF_TEXTS.functions(
+        {
+            "trim": "btrim({all})",
+            "length": "length({})::bigint",
+            "substring": "substr({all})",
+            "strpos": "strpos({all})::bigint",
+            **{
+                name: f"{name}({{all}})"
+                for name in ("ltrim", "rtrim", "left", "right", "starts_with", "replace")
+            },
+            **{name: f"{name}({{all}})" for name in ("translate", "split_part", "concat")},
+        }
     ),
-    "translate": Construct(functions.of_texts("translate({all})"), _PLACES),
-    "split_part": Construct(
-        functions.of_texts("split_part({all})", further=1), f"no empty separator, {_PLACES}"
-    ),
-    "concat": Construct(functions.of_texts("concat({all})"), "NULLs are left out in both engines"),
     "date_part": Construct(of(functions.date_part, TEXTS, MOMENTS), _CALENDAR),
     "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
     "epoch_us": Construct(of(functions.epoch, _MOMENTS), "exact: numeric seconds have six digits"),
@@ -132,17 +122,10 @@ FUNCTIONS: Mapping[str, Construct] = {
         of(functions.make_timestamp, (ValueKind.WHOLE,)), "exact: whole days, and microseconds of one day"
     ),
     "timezone": Construct(in_utc(logic.ENGINE), "moments are held in UTC"),
-    "to_months": Construct(
-        of(functions.span("make_interval(months => ({})::int)"), (ValueKind.WHOLE,)),
-        "the last day of a shorter month in both",
-    ),
-    "to_days": Construct(
-        of(functions.span("make_interval(days => ({})::int)"), (ValueKind.WHOLE,)),
-        "whole days in both engines",
-    ),
-    "to_microseconds": Construct(
-        of(functions.span("(({})::bigint * interval '1 microsecond')"), (ValueKind.WHOLE,)),
-        "exact in both engines",
+    **spans(
+        functions.span("make_interval(months => ({})::int)"),
+        functions.span("make_interval(days => ({})::int)"),
+        functions.span("(({})::bigint * interval '1 microsecond')"),
     ),
 }
 

@@ -283,17 +283,15 @@ def _defined(name: str, value: Value, sign: str, undefined: str) -> str:
     return f"(CASE WHEN {held} {sign} 0 THEN {name}({held}) WHEN {held} IS NOT NULL THEN {undefined} END)"
 
 
-def bounded(value: Value, low: Value | None, high: Value | None) -> Value:
+def bounded(value: Value, low: float | None, high: float | None) -> Value:
     """What is known of a value between literals: one above them all is the upper one, infinite or not."""
     reach = value.reach
-    if low is not None and low.constant is not None:
-        first = float(low.constant)
-        reach = replace(reach, low=max(reach.low, first), high=max(reach.high, first), bottom=False)
-        reach = replace(reach, least=min(reach.least, abs(first) or reach.least))
-    if high is not None and high.constant is not None:
-        last = float(high.constant)
-        reach = replace(reach, low=min(reach.low, last), high=min(reach.high, last), top=False)
-        reach = replace(reach, least=min(reach.least, abs(last) or reach.least))
+    if low is not None:
+        reach = replace(reach, low=max(reach.low, low), high=max(reach.high, low), bottom=False)
+        reach = replace(reach, least=min(reach.least, abs(low) or reach.least))
+    if high is not None:
+        reach = replace(reach, low=min(reach.low, high), high=min(reach.high, high), top=False)
+        reach = replace(reach, least=min(reach.least, abs(high) or reach.least))
     if reach.low > 0 or reach.high < 0:
         reach = replace(reach, least=max(reach.least, min(abs(reach.low), abs(reach.high))))
     return replace(value, reach=reach)

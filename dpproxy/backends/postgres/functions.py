@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.postgres.logic import no
+from dpproxy.backends.postgres.logic import ENGINE, no
 from dpproxy.backends.postgres.texts import folded
-from dpproxy.backends.servers.dialect import Rule, Value, ValueKind
+from dpproxy.backends.servers.dialect import Value, ValueKind
+from dpproxy.backends.servers.standard import Texts
 
 _DAY = 86_400_000_000
 """Microseconds."""
@@ -13,31 +14,12 @@ LONGEST_IN_ROW = 100_000
 """Bytes: 1,600 columns of that are far below the gigabyte that a row may have."""
 
 
-def of_texts(template: str, kind: ValueKind = ValueKind.TEXT, *, further: int = 0) -> Rule:
-    """A function of texts; the last ``further`` arguments are whole numbers."""
-
-    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-        split = len(parts) - further
-        if any(p.kind is not ValueKind.TEXT for p in parts[:split]):
-            raise no("a function of this type")
-        if any(p.kind is not ValueKind.WHOLE or p.constant is None for p in parts[split:]):
-            raise no("a function of texts without constant places")
-        held = [p.sql for p in parts[:split]] + [f"{p.sql}::int" for p in parts[split:]]
-        return Value(template.format(*held, all=", ".join(held)), kind)
-
-    return apply
+OF_TEXTS = Texts(ENGINE, lambda value: f"{value.sql}::int")
 
 
-def like(word: str, *, fold: bool) -> Callable[[Value, Value], Value]:
+def like(text: str, word: str, pattern: str) -> str:
     """LIKE without an escape character, which PostgreSQL has unless it is told none."""
-
-    def apply(value: Value, pattern: Value) -> Value:
-        if pattern.constant is None:
-            raise no("LIKE of a pattern that is no constant")
-        held, of = (folded(p.sql, "lower") if fold else p.sql for p in (value, pattern))
-        return Value(f"({held} {word} {of} ESCAPE '')", ValueKind.TRUTH)
-
-    return apply
+    return f"({text} {word} {pattern} ESCAPE '')"
 
 
 def changed(name: str) -> Callable[[Value], Value]:
@@ -45,25 +27,10 @@ def changed(name: str) -> Callable[[Value], Value]:
     return lambda a: Value(folded(a.sql, name), ValueKind.TEXT)
 
 
-_FIELDS = frozenset(
-    [
-        "millennium",
-        "century",
-        "decade",
-        "year",
-        "isoyear",
-        "quarter",
-        "month",
-        "week",
-        "day",
-        "doy",
-        "dow",
-        "isodow",
-        "hour",
-        "minute",
-        "microseconds",
-    ]
-)
+_FIELDS = frozenset({
+    "millennium", "century", "decade", "year", "isoyear", "quarter", "month", "week", "day", "doy", "dow", "isodow",
+    "hour", "minute", "microseconds",
+})  # fmt: skip
 
 
 def date_part(field: Value, value: Value) -> Value:

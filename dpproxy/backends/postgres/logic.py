@@ -8,7 +8,7 @@ from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles
 from dpproxy.backends.postgres.texts import constant
 from dpproxy.backends.servers.dialect import Reach, Rule, Value, ValueKind, common, unanswered
-from dpproxy.backends.servers.standard import EXACT, bare, check_comparable
+from dpproxy.backends.servers.standard import EXACT, check_comparable, clamped
 
 ENGINE = "PostgreSQL"
 NUMBERS = {ValueKind.WHOLE: "bigint", ValueKind.HUGE: "numeric", ValueKind.DECIMAL: "numeric"}
@@ -67,38 +67,17 @@ def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
     made = replace(found, sql=f"(CASE {branches} ELSE {otherwise.sql} END)", constant=None)
     if found.kind not in (*EXACT, ValueKind.DOUBLE):
         return made
-    return replace(made, reach=_clamped(node, pairs, otherwise) or made.reach)
+    return replace(made, reach=_reach(node, parts) or made.reach)
 
 
-def _clamped(node: nodes.Case, pairs: Sequence[tuple[Value, Value]], otherwise: Value) -> Reach | None:
-    """The reach of a value inside bounds, in the two forms that the planner writes."""
-    match node.branches, node.default:
-        case ((nodes.Binary("<", a, first), low), (nodes.Binary(">", b, last), high)), c if (
-            a,
-            first,
-            last,
-        ) == (c, low, high) and b == c:
-            lower, upper = pairs[0][1], pairs[1][1]
-            if lower.constant is None or upper.constant is None:
-                return None
-            # Where the bounds are the wrong way round, what is below both becomes the larger one.
-            return common([doubles.bounded(otherwise, lower, upper), lower, upper]).reach
-        case ((nodes.And((nodes.Binary(">=", a, first), nodes.Binary("<=", b, last))), inside),), _ if (
-            a == b == inside and otherwise.kind is ValueKind.NULL
-        ):
-            return doubles.bounded(pairs[0][1], _bound(first), _bound(last)).reach
-        case _:
-            return None
-
-
-def _bound(node: nodes.Expr) -> Value | None:
-    match bare(node):
-        case nodes.Number(text):
-            return doubles.constant(float(text))
-        case nodes.Negative(value) if isinstance(number := bare(value), nodes.Number):
-            return doubles.constant(-float(number.text))
-        case _:
-            return None
+def _reach(node: nodes.Case, parts: Sequence[Value]) -> Reach | None:
+    """The reach of a value that is clamped; None where it is not."""
+    found = clamped(node, parts)
+    if found is None or (found.moved and None in (found.low, found.high)):
+        return None
+    held = doubles.bounded(found.value, found.low, found.high)
+    # Where the bounds are the wrong way round, what is below both becomes the larger one.
+    return common([held, parts[1], parts[3]]).reach if found.moved else held.reach
 
 
 def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
@@ -139,5 +118,6 @@ def _between(name: str, parts: Sequence[Value], found: Value) -> Value:
     others = [p for p in parts if p.constant is None]
     if len(known) != 1 or len(others) != 1:
         return found
-    ends = (known[0], None) if name == "greatest" else (None, known[0])
+    limit = float(known[0].constant or 0)
+    ends = (limit, None) if name == "greatest" else (None, limit)
     return common([doubles.bounded(others[0], *ends), known[0]])

@@ -10,43 +10,27 @@ from dpproxy.backends.postgres import doubles
 from dpproxy.backends.postgres.logic import ENGINE, NUMBERS, no
 from dpproxy.backends.servers import standard
 from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common
-from dpproxy.backends.servers.standard import EXACT, MOMENTS
+from dpproxy.backends.servers.standard import MOMENTS
 
 
-def arithmetic(sign: str) -> Rule:
-    """``+``, ``-`` and ``*`` of numbers, and of dates."""
+def of_doubles(sign: str, *parts: Value) -> Value:
+    """``+``, ``-`` and ``*`` of DOUBLEs."""
+    a, b = (standard.as_double(part, doubles.constant, ENGINE) for part in parts)
+    if a.constant is not None and b.constant is not None:
+        return doubles.constant(_FOLDED[sign](float(a.constant), float(b.constant)))
+    return doubles.multiplied(a, b) if sign == "*" else doubles.added(sign)(a, b)
 
-    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-        a, b = parts
-        kinds = {a.kind, b.kind}
-        if ValueKind.NULL in kinds:
-            return Value("NULL", ValueKind.NULL)
-        if ValueKind.DOUBLE in kinds:
-            a, b = (_as_double(p) for p in parts)
-            if a.constant is not None and b.constant is not None:
-                return doubles.constant(_FOLDED[sign](float(a.constant), float(b.constant)))
-            return doubles.multiplied(a, b) if sign == "*" else doubles.added(sign)(a, b)
-        if kinds <= set(EXACT):
-            best = common(parts)
-            scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
-            width = NUMBERS[best.kind]
-            sql = f"({a.sql}::{width} {sign} {b.sql}::{width})"
-            return Value(sql, ValueKind.DECIMAL if scale else best.kind, doubles.exact(sign, a, b), scale)
-        return _of_time(sign, a, b)
 
-    return apply
+def of_exact(sign: str, a: Value, b: Value) -> Value:
+    """The same of whole numbers and DECIMALs."""
+    best = common([a, b])
+    scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
+    width = NUMBERS[best.kind]
+    sql = f"({a.sql}::{width} {sign} {b.sql}::{width})"
+    return Value(sql, ValueKind.DECIMAL if scale else best.kind, doubles.exact(sign, a, b), scale)
 
 
 _FOLDED: Mapping[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul}
-
-
-def _as_double(value: Value) -> Value:
-    """A DOUBLE, or a whole number that was written beside one."""
-    if value.kind is ValueKind.WHOLE and value.constant is not None:
-        return doubles.constant(float(int(value.constant)))
-    if value.kind is not ValueKind.DOUBLE:
-        raise no("arithmetic of two types")
-    return value
 
 
 def _days(day: Value) -> str:
@@ -55,7 +39,8 @@ def _days(day: Value) -> str:
     return f"(CASE {far} ELSE {day.sql} - '1970-01-01'::date END)::bigint"
 
 
-def _of_time(sign: str, a: Value, b: Value) -> Value:
+def of_time(sign: str, a: Value, b: Value) -> Value:
+    """The difference of days, or a moment moved."""
     if sign == "-" and a.kind is b.kind is ValueKind.DATE:
         return Value(f"({_days(a)} - {_days(b)})", ValueKind.WHOLE)
     if sign in "+-" and a.kind in MOMENTS and b.kind is ValueKind.SPAN:

@@ -5,19 +5,17 @@ data's tables); the rest of it is the name that plans have. A proxy drops only t
 a statement reads.
 """
 
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import psycopg
-import pyarrow as pa
 from psycopg import errors
 
-from dpproxy.backends.postgres.server import LONGEST_BUILD, PostgresServer
+from dpproxy.backends.postgres.server import PostgresServer
 from dpproxy.backends.servers.dialect import ValueKind
-from dpproxy.backends.servers.prepared import TableBuild
-from dpproxy.backends.servers.source import Order
+from dpproxy.backends.servers.prepared import TableBuild, digest
+from dpproxy.backends.servers.source import build_order
 from dpproxy.sql.quoting import quoted
 from dpproxy.values.errors import Refusal, StartupError
 
@@ -26,8 +24,6 @@ LAYOUT = 1
 MARK = "dp_"
 """Begins the name of every prepared table."""
 _MOMENTS = (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.INSTANT)
-DIGITS = 10
-"""Of each digest in a name."""
 
 
 class PostgresPrepared:
@@ -44,9 +40,9 @@ class PostgresPrepared:
             raise StartupError(f"data.{source}.prepared_schema: {error}") from None
         except Refusal:
             raise StartupError(f"data.{source}.url: the server cannot be reached with it") from None
-        self._own = f"{MARK}{_digest(b'own', secret, role.encode())}_"
+        self._own = f"{MARK}{digest(b'own', secret, role.encode())}_"
         rests_on = repr((LAYOUT, server.schema_name, server.described())).encode()
-        self._shape = f"{_digest(rests_on)}_"
+        self._shape = f"{digest(rests_on)}_"
 
     def place(self, name: str) -> str:
         """The text of a table."""
@@ -64,7 +60,7 @@ class PostgresPrepared:
         """
         place = self.place(name)
         values = [self._secret.hex() for _ in build.query.parameters]
-        with self._server.writing(_order(session, cancelled)) as connection:
+        with self._server.writing(build_order(session, cancelled)) as connection:
             # Before the transaction, so that its snapshot shows what another proxy has built meanwhile.
             connection.execute("SELECT pg_advisory_lock(hashtextextended($1, 0))", [place])
             with connection.transaction():
@@ -85,7 +81,7 @@ class PostgresPrepared:
     def drop(self, name: str, session: str) -> None:
         """Drop one; one that a statement reads just now, of this proxy or another, stays until the next start."""
         place = self.place(name)
-        with self._server.writing(_order(session, bool)) as connection:
+        with self._server.writing(build_order(session)) as connection:
             read = (errors.LockNotAvailable, errors.UndefinedTable)
             with suppress(*read), connection.transaction():
                 connection.execute(f"LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE NOWAIT".encode())
@@ -98,17 +94,6 @@ class PostgresPrepared:
     def _name(self, name: str) -> str:
         """One that has the digest of other declarations in its name keeps it."""
         return f"{self._own}{name}" if "_" in name else f"{self._own}{self._shape}{name}"
-
-
-def _order(session: str, cancelled: Callable[[], bool]) -> Order:
-    return Order("", (), pa.schema([]), session, LONGEST_BUILD, charged=True, cancelled=cancelled)
-
-
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.hexdigest()[:DIGITS]
 
 
 def _check(server: PostgresServer, schema: str) -> str:

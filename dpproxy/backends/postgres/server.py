@@ -50,8 +50,6 @@ KEPT = 8
 """Connections kept open for the next statement."""
 PORTION = 20_000
 """Rows that are fetched at once."""
-LONGEST_BUILD = 3600.0
-"""Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
 WRITES = {"default_transaction_read_only": "off"}
 """What is different where a prepared table is built."""
 SETTINGS = {

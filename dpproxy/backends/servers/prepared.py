@@ -4,6 +4,7 @@ They are made and read by the same translation as statements. A statement over a
 query in its place, so that a plan is accepted or refused alike whether the table is there or not.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Protocol
@@ -18,8 +19,18 @@ from dpproxy.backends.servers.printer import PrintedQuery, Tables, statement
 
 MOST_DAYS = 1_000
 """Days by which the rows of a table are divided."""
+DIGITS = 10
+"""Of each digest in a name."""
 NO_SECRET = "0" * 64
 """Stands for the truncation secret where no row is read."""
+
+
+def digest(*parts: bytes) -> str:
+    """What stands for a secret, or for declarations, in the name of a table."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8, "big") + part)
+    return found.hexdigest()[:DIGITS]
 
 
 class TableBuild(Struct, frozen=True):

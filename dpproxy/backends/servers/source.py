@@ -22,6 +22,7 @@ from dpproxy.backends.asker import asked_by, unpaid
 from dpproxy.backends.duckdb.source import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, TableGone, failure
+from dpproxy.backends.process.remote import LONGEST_BUILD
 from dpproxy.backends.servers.dialect import Dialect, Value, unanswered
 from dpproxy.backends.servers.prepared import Kept, PreparedStore
 from dpproxy.backends.servers.printer import PrintedQuery, statement
@@ -60,6 +61,14 @@ class Order(Struct, frozen=True):
     prepared: frozenset[str] = frozenset()
     """The prepared tables that it reads, by the names that plans have."""
     cancelled: Callable[[], bool] = lambda: False
+
+
+def build_order(
+    session: str, cancelled: Callable[[], bool] = bool, tables: frozenset[str] = frozenset()
+) -> Order:
+    """That a prepared table be built, or looked after, by whoever knows how."""
+    limit, types = LONGEST_BUILD, pa.schema([])
+    return Order("", (), types, session, limit, charged=True, tables=tables, cancelled=cancelled)
 
 
 class RemoteServer(Protocol):

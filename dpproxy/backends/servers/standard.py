@@ -1,10 +1,11 @@
 """What engines compute alike: constructs by one text, that of the SQL standard, and letters by one table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
 import duckdb
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
@@ -16,6 +17,8 @@ WHOLES = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL)
 DOUBLES = (ValueKind.DOUBLE, ValueKind.NULL)
 TEXTS = (ValueKind.TEXT,)
 MOMENTS = (ValueKind.DATE, ValueKind.TIMESTAMP)
+Operation = Callable[[str, Value, Value], Value]
+"""An operator over two values, by its sign."""
 _SAME = "the same in all engines: total, NULL of NULL"
 _LOGIC = "three-valued in all engines"
 
@@ -56,6 +59,172 @@ def of(rule: Callable[..., Value], *kinds: Sequence[ValueKind]) -> Rule:
         return next((p for p in parts if p.kind is ValueKind.NULL), None) or rule(*parts)
 
     return apply
+
+
+def arithmetic(
+    of_doubles: Operation, of_exact: Operation, of_time: Operation, reason: str
+) -> Mapping[str, Construct]:
+    """The rows of ``+``, ``-`` and ``*``, by what the operands are: numbers, or a moment and a length of time."""
+
+    def rule(sign: str) -> Rule:
+        def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+            kinds = {part.kind for part in parts}
+            if ValueKind.NULL in kinds:
+                return Value("NULL", ValueKind.NULL)
+            exactly = of_exact if kinds <= set(EXACT) else of_time
+            return (of_doubles if ValueKind.DOUBLE in kinds else exactly)(sign, *parts)
+
+        return apply
+
+    return {sign: Construct(rule(sign), reason) for sign in "+-*"}
+
+
+def as_double(value: Value, constant: Callable[[float], Value], engine: str) -> Value:
+    """A DOUBLE, or a whole number that was written beside one."""
+    if value.kind is ValueKind.WHOLE and value.constant is not None:
+        return constant(float(int(value.constant)))
+    if value.kind is not ValueKind.DOUBLE:
+        raise unanswered("arithmetic of two types", engine)
+    return value
+
+
+_TRIMMED = "of each of the characters that are told, in both engines"
+_CHARACTERS = "characters in both engines"
+_OF_TEXTS: Mapping[str, tuple[ValueKind, int, str]] = {
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), (ValueKind.TEXT, 0, _TRIMMED)),
+    "length": (ValueKind.WHOLE, 0, _CHARACTERS),
+    "substring": (ValueKind.TEXT, 2, f"from the first on, {_CHARACTERS}"),
+    **dict.fromkeys(("left", "right"), (ValueKind.TEXT, 1, _CHARACTERS)),
+    "strpos": (ValueKind.WHOLE, 0, _CHARACTERS),
+    "starts_with": (ValueKind.TRUTH, 0, _SAME),
+    "replace": (ValueKind.TEXT, 0, "an empty part changes nothing in both engines"),
+    "translate": (ValueKind.TEXT, 0, _CHARACTERS),
+    "split_part": (ValueKind.TEXT, 1, f"no empty separator, {_CHARACTERS}"),
+    "concat": (ValueKind.TEXT, 0, "NULLs are left out in both engines"),
+}
+"""By function what it gives, how many of its last arguments are constant places, and the reason."""
+
+
+class Texts(Struct, frozen=True):
+    """Functions of texts in one engine; ``place`` writes a constant whole number."""
+
+    engine: str
+    place: Callable[[Value], str] = lambda value: str(int(value.constant or 0))
+
+    def rule(
+        self, template: str, kind: ValueKind = ValueKind.TEXT, *, further: int = 0, from_first: bool = False
+    ) -> Rule:
+        """A function whose last ``further`` arguments are constant whole numbers, ``from_first`` none below zero."""
+
+        def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
+            split = len(parts) - further
+            if any(p.kind is not ValueKind.TEXT for p in parts[:split]):
+                raise unanswered("a function of this type", self.engine)
+            if any(p.kind is not ValueKind.WHOLE or p.constant is None for p in parts[split:]):
+                raise unanswered("a function of texts without constant places", self.engine)
+            if from_first and any(int(p.constant or 0) < 0 for p in parts[split:]):
+                raise unanswered("a place before the first character", self.engine)
+            held = [*(p.sql for p in parts[:split]), *map(self.place, parts[split:])]
+            return Value(template.format(*held, all=", ".join(held)), kind)
+
+        return apply
+
+    def functions(
+        self, templates: Mapping[str, str], from_first: Collection[str] = ()
+    ) -> Mapping[str, Construct]:
+        """The rows of those that the engine has; in ``from_first`` no place stands before the first character."""
+        rows = {}
+        for name, template in templates.items():
+            kind, further, reason = _OF_TEXTS[name]
+            rule = self.rule(template, kind, further=further, from_first=name in from_first)
+            rows[name] = Construct(rule, reason)
+        return rows
+
+    def likes(
+        self,
+        write: Callable[[str, str, str], str],
+        small: Callable[[str], str],
+        pattern: Callable[[Value], str] = lambda value: value.sql,
+    ) -> Mapping[str, Construct]:
+        """The rows of LIKE, and of ILIKE in small letters; ``write`` takes a text, LIKE or NOT LIKE, and a pattern."""
+
+        def like(word: str) -> Callable[[Value, Value], Value]:
+            def apply(value: Value, by: Value) -> Value:
+                if by.constant is None:
+                    raise unanswered("LIKE of a pattern that is no constant", self.engine)
+                held, wanted = (small(s) if "ILIKE" in word else s for s in (value.sql, pattern(by)))
+                return Value(write(held, word.replace("ILIKE", "LIKE"), wanted), ValueKind.TRUTH)
+
+            return apply
+
+        words = ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
+        reason = "by characters, for ILIKE in small letters, without an escape"
+        return {word: Construct(of(like(word), TEXTS, TEXTS), reason) for word in words}
+
+
+_SPANS = {
+    "to_months": "the last day of a shorter month in both engines",
+    "to_days": "whole days in both engines",
+    "to_microseconds": "exact in both engines",
+}
+
+
+def spans(*rules: Callable[[Value], Value]) -> Mapping[str, Construct]:
+    """The rows of lengths of time: of so many months, days and microseconds."""
+    rows = zip(_SPANS.items(), rules, strict=True)
+    return {name: Construct(of(rule, (ValueKind.WHOLE,)), reason) for (name, reason), rule in rows}
+
+
+class Clamp(Struct, frozen=True):
+    """A value inside bounds, each None where it is no literal; NULL outside of them unless it is ``moved``."""
+
+    value: Value
+    low: float | None
+    high: float | None
+    moved: bool
+
+
+def clamped(node: nodes.Case, parts: Sequence[Value]) -> Clamp | None:
+    """What a CASE bounds, in the two forms that the planner writes; None for any other."""
+    match node:
+        case nodes.Case(
+            ((nodes.Binary("<", a, one), low), (nodes.Binary(">", b, other), high)), nodes.Expr() as c
+        ) if (a, one, other) == (c, low, high) and b == c:
+            first, last = (None if v.constant is None else float(v.constant) for v in (parts[1], parts[3]))
+            return Clamp(parts[-1], first, last, moved=True)
+        case nodes.Case(
+            ((nodes.And((nodes.Binary(">=", a, first), nodes.Binary("<=", b, last))), inside),), otherwise
+        ) if a == b == inside and (otherwise is None or parts[-1].kind is ValueKind.NULL):
+            return Clamp(parts[1], _number(first), _number(last), moved=False)
+        case _:
+            return None
+
+
+def _number(node: nodes.Expr) -> float | None:
+    match bare(node):
+        case nodes.Number(text):
+            return float(text)
+        case nodes.Negative(value):
+            number = _number(value)
+            return None if number is None else -number
+        case _:
+            return None
+
+
+def is_rounded(node: nodes.Expr) -> bool:
+    """A whole number, if it is a number: DuckDB rounds where it casts, where other engines cut."""
+    match bare(node):
+        case nodes.Case(branches, default):
+            values = [value for _, value in branches]
+            return all(map(is_rounded, values if default is None else [*values, default]))
+        case nodes.Negative(value):
+            return is_rounded(value)
+        case nodes.Number(text):
+            return float(text).is_integer()
+        case nodes.Call(name):
+            return name in ("round_even", "round", "floor", "ceil", "trunc")
+        case found:
+            return isinstance(found, nodes.Null)
 
 
 def whole_digits(rule: Rule) -> Rule:

@@ -9,13 +9,15 @@ from dpproxy.backends.servers.standard import (
     MOMENTS,
     NUMBERS,
     TEXTS,
+    arithmetic,
     constructs,
     in_utc,
     of,
+    spans,
     whole_digits,
 )
 from dpproxy.backends.spark import functions, numbers, values
-from dpproxy.backends.spark.texts import ENGINE, literal, quoted
+from dpproxy.backends.spark.texts import ENGINE, folded, literal, quoted
 from dpproxy.backends.spark.values import grouped, one_form
 
 _SAME = "the same in both engines: total, NULL of NULL"
@@ -26,7 +28,6 @@ _CALENDAR = "of the proleptic Gregorian calendar in both engines"
 _BEHIND = "exact where there is something behind the point"
 _TRIMMED = "of each of the characters that are told, in both engines"
 _UTC = "the session's time zone is UTC"
-_CHARACTERS = "characters in both engines"
 
 MOST_CALLS = 4_000
 """Functions in one statement: Spark analyses 1,000 in half a second and plans them in two; neither is ever stopped."""
@@ -43,20 +44,14 @@ OPERATORS: Mapping[str, Construct] = {
     **{sign: Construct(values.sign(sign), _ORDER) for sign in ("=", "<>", "<", "<=", ">", ">=")},
     "IS NOT DISTINCT FROM": Construct(values.sign("<=>"), _ORDER),
     "IS DISTINCT FROM": Construct(values.distinct, _ORDER),
-    **{
-        sign: Construct(numbers.arithmetic(sign), f"whole numbers {_RANGE}; DOUBLE {_IEEE}") for sign in "+-*"
-    },
-    **{
-        word: Construct(
-            of(functions.like(word.replace("ILIKE", "LIKE"), fold="ILIKE" in word), TEXTS, TEXTS),
-            "by characters, for ILIKE in small letters; a backslash is doubled",
-        )
-        for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
-    },
+    **arithmetic(
+        numbers.of_doubles, numbers.of_exact, numbers.of_time, f"whole numbers {_RANGE}; DOUBLE {_IEEE}"
+    ),
+    **functions.OF_TEXTS.likes(functions.like, lambda sql: folded(sql, "lower"), functions.pattern),
     "/": Construct(numbers.quotient, f"{_IEEE}; the divisor is never 0"),
     "//": Construct(numbers.whole_quotient("div"), "towards zero in both engines"),
     "%": Construct(numbers.whole_quotient("%"), "with the sign of the dividend in both engines"),
-    "||": Construct(functions.texts(grouped("{} || {}")), _SAME),
+    "||": Construct(functions.OF_TEXTS.rule(grouped("{} || {}")), _SAME),
 }
 
 FUNCTIONS: Mapping[str, Construct] = {
@@ -89,30 +84,26 @@ FUNCTIONS: Mapping[str, Construct] = {
     "trim": Construct(of(functions.trim("BOTH"), TEXTS, TEXTS), _TRIMMED),
     "ltrim": Construct(of(functions.trim("LEADING"), TEXTS, TEXTS), _TRIMMED),
     "rtrim": Construct(of(functions.trim("TRAILING"), TEXTS, TEXTS), _TRIMMED),
-    "length": Construct(functions.texts("char_length({})::BIGINT", ValueKind.WHOLE), _CHARACTERS),
-    "substring": Construct(functions.texts("`substring`({all})", further=2), _CHARACTERS),
-    "left": Construct(functions.texts("left({all})", further=1), _CHARACTERS),
-    "right": Construct(functions.texts("right({all})", further=1), _CHARACTERS),
-    "strpos": Construct(functions.texts("instr({all})::BIGINT", ValueKind.WHOLE), _CHARACTERS),
-    "starts_with": Construct(functions.texts("startswith({all})", ValueKind.TRUTH), _SAME),
-    "replace": Construct(functions.texts("replace({all})"), "an empty part changes nothing in both engines"),
-    "concat": Construct(functions.texts("concat_ws('', {all})"), "NULLs are left out in both engines"),
+    **functions.OF_TEXTS.functions(
+        {
+            "length": "char_length({})::BIGINT",
+            "substring": "`substring`({all})",
+            "strpos": "instr({all})::BIGINT",
+            "starts_with": "startswith({all})",
+            "concat": "concat_ws('', {all})",
+            **{name: f"{name}({{all}})" for name in ("left", "right", "replace")},
+        },
+        from_first=("substring", "left", "right"),
+    ),
     "date_part": Construct(of(functions.date_part, TEXTS, MOMENTS), _CALENDAR),
     "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
     "epoch_us": Construct(of(functions.epoch, (*MOMENTS, ValueKind.INSTANT)), f"exact; {_UTC}"),
     "make_timestamp": Construct(of(functions.make_timestamp, (ValueKind.WHOLE,)), f"exact; {_UTC}"),
     "timezone": Construct(in_utc(ENGINE), "moments are held in UTC"),
-    "to_months": Construct(
-        of(functions.span("make_interval(0, {})", constant=True), (ValueKind.WHOLE,)),
-        "the last day of a shorter month in both",
-    ),
-    "to_days": Construct(
-        of(functions.span("make_dt_interval({}::INT)", constant=False), (ValueKind.WHOLE,)),
-        "whole days in both",
-    ),
-    "to_microseconds": Construct(
-        of(functions.span("INTERVAL '{}' MICROSECOND", constant=True), (ValueKind.WHOLE,)),
-        "exact in both engines",
+    **spans(
+        functions.span("make_interval(0, {})", constant=True),
+        functions.span("make_dt_interval({}::INT)", constant=False),
+        functions.span("INTERVAL '{}' MICROSECOND", constant=True),
     ),
 }
 

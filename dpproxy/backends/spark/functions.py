@@ -3,27 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Rule, Value, ValueKind
-from dpproxy.backends.spark.texts import folded, literal
+from dpproxy.backends.servers.dialect import Value, ValueKind
+from dpproxy.backends.servers.standard import Texts
+from dpproxy.backends.spark.texts import ENGINE, folded, literal
 from dpproxy.backends.spark.values import cast, grouped, no, one_form
 
-# --- texts and dates ------------------------------------------------------------------------------
-
-
-def texts(template: str, kind: ValueKind = ValueKind.TEXT, *, further: int = 0) -> Rule:
-    """A function of texts; the last ``further`` arguments are places, from 0 on."""
-
-    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-        split = len(parts) - further
-        if any(p.kind is not ValueKind.TEXT for p in parts[:split]):
-            raise no("a function of this type")
-        places = [int(p.constant or -1) for p in parts[split:] if p.kind is ValueKind.WHOLE]
-        if len(places) < len(parts) - split or any(place < 0 for place in places):
-            raise no("a function of texts without constant places")
-        held = [*(p.sql for p in parts[:split]), *map(str, places)]
-        return Value(template.format(*held, all=", ".join(held)), kind)
-
-    return apply
+OF_TEXTS = Texts(ENGINE)
 
 
 def trim(side: str) -> Callable[[Value, Value], Value]:
@@ -31,18 +16,14 @@ def trim(side: str) -> Callable[[Value, Value], Value]:
     return lambda value, characters: Value(f"trim({side} {characters.sql} FROM {value.sql})", ValueKind.TEXT)
 
 
-def like(word: str, *, fold: bool) -> Callable[[Value, Value], Value]:
-    """LIKE without an escape character, which is a backslash there."""
+def like(text: str, word: str, pattern: str) -> str:
+    """LIKE, whose escape character is a backslash there."""
+    return grouped(f"{text} {word} {pattern}")
 
-    def apply(value: Value, pattern: Value) -> Value:
-        if pattern.constant is None:
-            raise no("LIKE of a pattern that is no constant")
-        held, of = value.sql, literal(pattern.constant.replace("\\", "\\\\"))
-        if fold:
-            held, of = folded(held, "lower"), folded(of, "lower")
-        return Value(grouped(f"{held} {word} {of}"), ValueKind.TRUTH)
 
-    return apply
+def pattern(value: Value) -> str:
+    """A pattern in which no character is an escape."""
+    return literal((value.constant or "").replace("\\", "\\\\"))
 
 
 def folded_of(name: str) -> Callable[[Value], Value]:

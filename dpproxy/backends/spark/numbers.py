@@ -14,6 +14,7 @@ from dpproxy.backends.servers.standard import (
     bare,
     counted,
     is_ours,
+    is_rounded,
     of,
     scale_of,
     summed,
@@ -34,32 +35,21 @@ from dpproxy.backends.spark.values import (
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def arithmetic(sign: str) -> Rule:
-    """``+``, ``-`` and ``*``, of two numbers or of a moment and a length of time."""
+def of_doubles(sign: str, a: Value, b: Value) -> Value:
+    """``+``, ``-`` and ``*`` of DOUBLEs."""
+    if a.kind is not b.kind:
+        raise no("arithmetic of two types")
+    return Value(grouped(f"{a.sql} {sign} {b.sql}"), ValueKind.DOUBLE)
 
-    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-        a, b = parts
-        kinds = {a.kind, b.kind}
-        if ValueKind.NULL in kinds:
-            return Value("NULL", ValueKind.NULL)
-        if kinds == {ValueKind.DOUBLE}:
-            return Value(grouped(f"{a.sql} {sign} {b.sql}"), ValueKind.DOUBLE)
-        if not kinds <= set(EXACT):
-            return of_time(sign, a, b)
-        best = common(parts)
-        scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
-        if scale > MOST_DIGITS:
-            raise no(f"DECIMAL arithmetic of more than {MOST_DIGITS} digits behind the point")
-        operands = [
-            p.sql if p.kind in (best.kind, ValueKind.DECIMAL) else cast(p.sql, whole(p)) for p in parts
-        ]
-        return Value(
-            grouped(f"{operands[0]} {sign} {operands[1]}"),
-            ValueKind.DECIMAL if scale else best.kind,
-            scale=scale,
-        )
 
-    return apply
+def of_exact(sign: str, *parts: Value) -> Value:
+    """The same of whole numbers and DECIMALs."""
+    best, scales = common(parts), [part.scale for part in parts]
+    scale = sum(scales) if sign == "*" else max(scales)
+    if scale > MOST_DIGITS:
+        raise no(f"DECIMAL arithmetic of more than {MOST_DIGITS} digits behind the point")
+    a, b = (p.sql if p.kind in (best.kind, ValueKind.DECIMAL) else cast(p.sql, whole(p)) for p in parts)
+    return Value(grouped(f"{a} {sign} {b}"), ValueKind.DECIMAL if scale else best.kind, scale=scale)
 
 
 def whole(value: Value) -> ValueKind:
@@ -216,22 +206,6 @@ def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
 
 def _no_digits(a: Value) -> str:
     return f"round({a.sql}, 0)" if a.kind is ValueKind.DECIMAL else a.sql
-
-
-def is_rounded(node: nodes.Expr) -> bool:
-    """A whole number, if it is a number: DuckDB rounds where it casts, and Spark cuts."""
-    match bare(node):
-        case nodes.Case(branches, default):
-            values = [value for _, value in branches]
-            return all(map(is_rounded, values if default is None else [*values, default]))
-        case nodes.Negative(value):
-            return is_rounded(value)
-        case nodes.Number(text):
-            return float(text).is_integer()
-        case nodes.Call(name):
-            return name in ("round_even", "round", "floor", "ceil", "trunc")
-        case found:
-            return isinstance(found, nodes.Null)
 
 
 def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:

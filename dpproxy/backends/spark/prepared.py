@@ -5,7 +5,6 @@ was half written is never read. Nothing is ever changed. Rows are removed only w
 place is dropped, and who reads a place looks into the log again afterwards: a place is never taken for an empty table.
 """
 
-import hashlib
 import secrets
 import threading
 import time
@@ -15,23 +14,20 @@ from contextlib import suppress
 import pyarrow as pa
 
 from dpproxy.backends.failures import failure
+from dpproxy.backends.process.remote import LONGEST_BUILD
 from dpproxy.backends.servers.dialect import ValueKind
-from dpproxy.backends.servers.prepared import TableBuild
-from dpproxy.backends.servers.source import Order
+from dpproxy.backends.servers.prepared import TableBuild, digest
+from dpproxy.backends.servers.source import build_order
 from dpproxy.backends.spark.server import Prepared, Spark
 from dpproxy.backends.spark.texts import filled, literal
 from dpproxy.values.errors import Refusal, StartupError
 
 LAYOUT = 1
 """Goes up when the same tables shall be prepared otherwise."""
-LONGEST_BUILD = 3600.0
-"""Seconds of one."""
 KEPT = 86400.0
 """Seconds from when a table is dropped to when its rows may be removed: longer than statements run that read it."""
 UNOPENED = 30 * 86400.0
 """Seconds after which tables are dropped that no proxy with the same tables of the data was started for."""
-DIGITS = 10
-"""Of each digest in a name."""
 _LOG = pa.schema([(name, pa.string()) for name in ("name", "place", "columns", "event", "time")])
 
 
@@ -43,7 +39,7 @@ class SparkPrepared:
 
     def __init__(self, server: Spark, source: str, secret: bytes) -> None:
         self._server, self._secret = server, secret
-        own, rests_on = _digest(b"own", secret), _digest(repr((LAYOUT, server.described())).encode())
+        own, rests_on = digest(b"own", secret), digest(repr((LAYOUT, server.described())).encode())
         self._folder = f"{server.prepared_folder}/dp_{own}"
         self._shape = f"{rests_on}_"
         self._log = f"{self._folder}/log/{secrets.token_hex(8)}"
@@ -81,7 +77,7 @@ class SparkPrepared:
             return
         where = f"{self._folder}/{name}_{secrets.token_hex(8)}"
         sql = filled(build.query.sql, [self._secret.hex() for _ in build.query.parameters])
-        order = self._order(session, cancelled, build.query.tables)
+        order = build_order(session, cancelled, build.query.tables)
         dates = {c.name for c in build.query.columns if c.value.kind is ValueKind.DATE}
         is_divided = build.day in dates and len(build.query.columns) > 1
         self._note(f"{self._shape}{name}", where, "", "begun")
@@ -129,31 +125,16 @@ class SparkPrepared:
             is_over = where not in built or float(event["time"]) < now - KEPT
             if event["event"] == "dropped" and where not in emptied and is_over:
                 emptied.add(where)
-                self._server.write("SELECT 'emptied' AS a", where, self._order("empty"), mode="overwrite")
+                self._server.write("SELECT 'emptied' AS a", where, build_order("empty"), mode="overwrite")
                 self._note(event["name"], where, event["columns"], "emptied")
 
     def _note(self, name: str, where: str, columns: str, event: str) -> None:
         shown = zip(_LOG.names, (name, where, columns, event, f"{time.time():.0f}"), strict=True)
         line = ", ".join(f"{literal(value)} AS {column}" for column, value in shown)
         with self._lock:
-            self._server.write(f"SELECT {line}", self._log, self._order("log"), mode="append")
-
-    @staticmethod
-    def _order(
-        session: str, cancelled: Callable[[], bool] = bool, tables: frozenset[str] = frozenset()
-    ) -> Order:
-        return Order(
-            "", (), pa.schema([]), session, LONGEST_BUILD, charged=True, tables=tables, cancelled=cancelled
-        )
+            self._server.write(f"SELECT {line}", self._log, build_order("log"), mode="append")
 
 
 def _whole(events: list[dict[str, str]]) -> dict[str, dict[str, str]]:
     gone = {e["place"] for e in events if e["event"] in ("dropped", "emptied")}
     return {e["place"]: e for e in events if e["event"] == "built" and e["place"] not in gone}
-
-
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.hexdigest()[:DIGITS]

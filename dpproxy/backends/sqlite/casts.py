@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import Reach, Value, ValueKind
-from dpproxy.backends.servers.standard import EXACT, bare, is_ours, scale_of
+from dpproxy.backends.servers.standard import EXACT, bare, is_ours, is_rounded, scale_of
 from dpproxy.backends.sqlite.values import (
     DAY,
     FITS,
@@ -46,15 +46,6 @@ def _without_digits(value: Value) -> str:
 
 def _looser(reach: Reach) -> Reach:
     return replace(reach, low=reach.low - 1.0, high=reach.high + 1.0)
-
-
-def is_rounded(node: nodes.Expr) -> bool:
-    """A whole number, if it is a number: DuckDB rounds where it casts, and SQLite cuts."""
-    match bare(node):
-        case nodes.Call(name):
-            return name in ("round_even", "round", "floor", "ceil", "trunc")
-        case _:
-            return False
 
 
 def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:

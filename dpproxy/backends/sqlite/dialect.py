@@ -10,9 +10,11 @@ from dpproxy.backends.servers.standard import (
     NUMBERS,
     TEXTS,
     WHOLES,
+    arithmetic,
     constructs,
     counted,
     of,
+    spans,
     whole_digits,
 )
 from dpproxy.backends.sqlite import casts, texts, values
@@ -25,7 +27,6 @@ _RANGE = "within 64 bits SQLite's own, beyond by a function of ours"
 _IEEE = "correctly rounded in both engines; what could be NaN is refused"
 _LIBRARY = "the C library's in both engines; what could be NaN is refused"
 _OURS = "by a function of ours"
-_CHARACTERS = "characters in both engines; no text has a zero character"
 
 EXPRESSIONS: Mapping[type[nodes.Expr], Construct] = {
     **constructs(),
@@ -42,20 +43,14 @@ OPERATORS: Mapping[str, Construct] = {
     **{sign: Construct(values.comparison(sign), _ORDER) for sign in ("=", "<>", "<", "<=", ">", ">=")},
     "IS NOT DISTINCT FROM": Construct(values.comparison("IS"), _ORDER),
     "IS DISTINCT FROM": Construct(values.comparison("IS NOT"), _ORDER),
-    **{sign: Construct(values.arithmetic(sign), f"whole numbers {_RANGE}; DOUBLE {_IEEE}") for sign in "+-*"},
-    **{
-        word: Construct(
-            of(texts.like(negated=word.startswith("NOT"), fold="ILIKE" in word), TEXTS, TEXTS),
-            f"{_OURS}: SQLite's ignores case",
-        )
-        for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
-    },
+    **arithmetic(values.of_doubles, values.exact, values.of_time, f"whole numbers {_RANGE}; DOUBLE {_IEEE}"),
+    **texts.OF_TEXTS.likes(texts.like, "dp_lower({})".format),
     "/": Construct(values.quotient, f"{_IEEE}; the divisor is never 0"),
     "//": Construct(of(values.whole_quotient("//"), WHOLES, WHOLES), "towards zero in both engines"),
     "%": Construct(
         of(values.whole_quotient("%"), WHOLES, WHOLES), "with the sign of the dividend in both engines"
     ),
-    "||": Construct(texts.texts("({} || {})"), _SAME),
+    "||": Construct(texts.OF_TEXTS.rule("({} || {})"), _SAME),
 }
 
 
@@ -87,22 +82,19 @@ FUNCTIONS: Mapping[str, Construct] = {
     "log": Construct(of(values.logarithm("log"), DOUBLES), _LIBRARY),
     "exp": Construct(of(values.exponential, DOUBLES), _LIBRARY),
     "power": Construct(of(values.power, (ValueKind.DOUBLE,), (ValueKind.DOUBLE,)), _LIBRARY),
-    "lower": Construct(texts.texts("dp_lower({})"), "by DuckDB's own table of letters"),
-    "upper": Construct(texts.texts("dp_upper({})"), "by DuckDB's own table of letters"),
-    "trim": Construct(texts.texts("trim({all})"), "of each of the characters that are told"),
-    "ltrim": Construct(texts.texts("ltrim({all})"), "of each of the characters that are told"),
-    "rtrim": Construct(texts.texts("rtrim({all})"), "of each of the characters that are told"),
-    "length": Construct(texts.texts("length({})", ValueKind.WHOLE), _CHARACTERS),
-    "substring": Construct(
-        texts.texts("substr({all})", further=2, least=0), f"from the first on, {_CHARACTERS}"
+    "lower": Construct(texts.OF_TEXTS.rule("dp_lower({})"), "by DuckDB's own table of letters"),
+    "upper": Construct(texts.OF_TEXTS.rule("dp_upper({})"), "by DuckDB's own table of letters"),
+    **texts.OF_TEXTS.functions(
+        {
+            "length": "length({})",
+            "substring": "substr({all})",
+            "strpos": "instr({all})",
+            "starts_with": "(substr({0}, 1, length({1})) = {1})",
+            **{name: f"{name}({{all}})" for name in ("trim", "ltrim", "rtrim", "replace")},
+            **{name: f"dp_{name}({{all}})" for name in ("left", "right", "translate", "split_part")},
+        },
+        from_first=("substring",),
     ),
-    "left": Construct(texts.texts("dp_left({all})", further=1), _OURS),
-    "right": Construct(texts.texts("dp_right({all})", further=1), _OURS),
-    "strpos": Construct(texts.texts("instr({all})", ValueKind.WHOLE), _CHARACTERS),
-    "starts_with": Construct(texts.texts("(substr({0}, 1, length({1})) = {1})", ValueKind.TRUTH), _SAME),
-    "replace": Construct(texts.texts("replace({all})"), "an empty part changes nothing in both engines"),
-    "translate": Construct(texts.texts("dp_translate({all})"), _OURS),
-    "split_part": Construct(texts.texts("dp_split_part({all})", further=1), f"{_OURS}; no empty separator"),
     "concat": Construct(texts.concatenated, "NULLs are left out in both engines"),
     "date_part": Construct(
         of(texts.date_part, TEXTS, MOMENTS), f"{_OURS}, of the proleptic Gregorian calendar"
@@ -116,11 +108,7 @@ FUNCTIONS: Mapping[str, Construct] = {
     "make_timestamp": Construct(
         of(lambda a: Value(a.sql, ValueKind.TIMESTAMP), (ValueKind.WHOLE,)), "a moment is its microseconds"
     ),
-    "to_months": Construct(
-        of(values.span("{} ; 0 ; 0"), (ValueKind.WHOLE,)), "the last day of a shorter month in both"
-    ),
-    "to_days": Construct(of(values.span("0 ; {} ; 0"), (ValueKind.WHOLE,)), "whole days in both engines"),
-    "to_microseconds": Construct(of(values.span("0 ; 0 ; {}"), (ValueKind.WHOLE,)), "exact in both engines"),
+    **spans(values.span("{} ; 0 ; 0"), values.span("0 ; {} ; 0"), values.span("0 ; 0 ; {}")),
 }
 
 CASTS: Mapping[str, Construct] = {

@@ -1,31 +1,14 @@
 """What SQLite computes like DuckDB, third part: texts, and fields of moments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Rule, Value, ValueKind
+from dpproxy.backends.servers.dialect import Value, ValueKind
+from dpproxy.backends.servers.standard import Texts
 from dpproxy.backends.sqlite.functions import FIELDS, UNITS
-from dpproxy.backends.sqlite.values import micros, no
+from dpproxy.backends.sqlite.values import ENGINE, micros, no
 
-
-def texts(
-    template: str, kind: ValueKind = ValueKind.TEXT, *, further: int = 0, least: int | None = None
-) -> Rule:
-    """A function of texts; the last ``further`` arguments are constant whole numbers, none below ``least``."""
-
-    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-        split = len(parts) - further
-        if any(p.kind is not ValueKind.TEXT for p in parts[:split]):
-            raise no("a function of this type")
-        if any(p.kind is not ValueKind.WHOLE or p.constant is None for p in parts[split:]):
-            raise no("a function of texts without constant places")
-        places = [int(p.constant or 0) for p in parts[split:]]
-        if least is not None and any(place < least for place in places):
-            raise no("a place before the first character")
-        given = [*(p.sql for p in parts[:split]), *map(str, places)]
-        return Value(template.format(*given, all=", ".join(given)), kind)
-
-    return apply
+OF_TEXTS = Texts(ENGINE)
 
 
 def concatenated(_: nodes.Expr, parts: Sequence[Value]) -> Value:
@@ -36,17 +19,10 @@ def concatenated(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     return Value(f"({joined})", ValueKind.TEXT)
 
 
-def like(*, negated: bool, fold: bool) -> Callable[[Value, Value], Value]:
+def like(text: str, word: str, pattern: str) -> str:
     """LIKE without an escape character."""
-
-    def apply(value: Value, pattern: Value) -> Value:
-        if pattern.constant is None:
-            raise no("LIKE of a pattern that is no constant")
-        held, of = (f"dp_lower({p.sql})" if fold else p.sql for p in (value, pattern))
-        found = f"dp_like({of}, {held})"
-        return Value(f"(NOT {found})" if negated else found, ValueKind.TRUTH)
-
-    return apply
+    found = f"dp_like({pattern}, {text})"
+    return found if word == "LIKE" else f"(NOT {found})"
 
 
 def date_part(field: Value, value: Value) -> Value:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import ANYTHING, Reach, Rule, Value, ValueKind, common, unanswered
-from dpproxy.backends.servers.standard import EXACT, bare, check_comparable
+from dpproxy.backends.servers.standard import EXACT, Clamp, as_double, bare, check_comparable, clamped
 from dpproxy.backends.sqlite.functions import held
 from dpproxy.sql.quoting import literal
 from dpproxy.values.errors import Unsupported
@@ -136,32 +136,11 @@ def _corners(sign: str, x: Reach, y: Reach) -> Reach:
     return Reach(min(ends), max(ends), top=False, bottom=False)
 
 
-def arithmetic(sign: str) -> Rule:
-    """``+``, ``-`` and ``*`` of numbers, and of moments."""
-
-    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-        a, b = parts
-        kinds = {a.kind, b.kind}
-        if ValueKind.NULL in kinds:
-            return Value("NULL", ValueKind.NULL)
-        if ValueKind.DOUBLE in kinds:
-            a, b = map(_as_double, parts)
-            _check_finite(a, b)
-            return Value(f"({a.sql} {sign} {b.sql})", ValueKind.DOUBLE, _corners(sign, a.reach, b.reach))
-        if kinds <= set(EXACT):
-            return exact(sign, a, b)
-        return _of_time(sign, a, b)
-
-    return apply
-
-
-def _as_double(value: Value) -> Value:
-    """A DOUBLE, or a whole number that was written beside one."""
-    if value.kind is ValueKind.WHOLE and value.constant is not None:
-        return double(float(int(value.constant)))
-    if value.kind is not ValueKind.DOUBLE:
-        raise no("arithmetic of two types")
-    return value
+def of_doubles(sign: str, *parts: Value) -> Value:
+    """``+``, ``-`` and ``*`` of DOUBLEs."""
+    a, b = (as_double(part, double, ENGINE) for part in parts)
+    _check_finite(a, b)
+    return Value(f"({a.sql} {sign} {b.sql})", ValueKind.DOUBLE, _corners(sign, a.reach, b.reach))
 
 
 def _check_finite(*values: Value) -> None:
@@ -365,50 +344,22 @@ def bounds(value: Value) -> tuple[float, float]:
 def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
     """CASE WHEN: what is clamped in it has bounds from there on."""
     otherwise = Value("NULL", ValueKind.NULL) if node.default is None else parts[-1]
-    given = parts[1::2]
-    found, values = _one_of([*given, otherwise])
+    found, values = _one_of([*parts[1::2], otherwise])
     if found.kind is ValueKind.NULL:
         return found
     pairs = zip(parts[:-1:2], values[:-1], strict=True)
     branches = " ".join(f"WHEN {c.sql} THEN {v.sql}" for c, v in pairs)
     made = replace(found, sql=f"(CASE {branches} ELSE {values[-1].sql} END)", constant=None)
-    reach = _clamped(node, given, otherwise)
-    return made if reach is None else replace(made, reach=reach)
+    return replace(made, reach=_inside(clamped(node, parts)) or made.reach)
 
 
-def _clamped(node: nodes.Case, given: Sequence[Value], otherwise: Value) -> Reach | None:
-    """The reach of a value inside bounds, in the two forms that the planner writes."""
-    match node.branches, node.default:
-        case ((nodes.Binary("<", a, first), low), (nodes.Binary(">", b, last), high)), c if (
-            a,
-            first,
-            last,
-        ) == (c, low, high) and b == c:
-            return _inside(otherwise, given[0], given[1])
-        case ((nodes.And((nodes.Binary(">=", a, first), nodes.Binary("<=", b, last))), inside),), _ if (
-            a == b == inside and otherwise.kind is ValueKind.NULL
-        ):
-            return _inside(given[0], _bound(first), _bound(last))
-        case _:
-            return None
-
-
-def _inside(value: Value, low: Value | None, high: Value | None) -> Reach | None:
-    if low is None or high is None or low.constant is None or high.constant is None:
+def _inside(found: Clamp | None) -> Reach | None:
+    """The reach of a value that is clamped; None where it is not."""
+    if found is None or found.low is None or found.high is None:
         return None
-    first, last = sorted((float(low.constant), float(high.constant)))
-    bottom, top = bounds(value)
+    first, last = sorted((found.low, found.high))
+    bottom, top = bounds(found.value)
     return Reach(min(max(bottom, first), last), max(min(top, last), first), top=False, bottom=False)
-
-
-def _bound(node: nodes.Expr) -> Value | None:
-    match bare(node):
-        case nodes.Number() as plain:
-            return number(plain, ())
-        case nodes.Negative(value) if isinstance(found := bare(value), nodes.Number):
-            return negative(number(found, ()))
-        case _:
-            return None
 
 
 def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
@@ -504,7 +455,8 @@ _APART = "\x1f"
 """What no text of an expression has in it."""
 
 
-def _of_time(sign: str, a: Value, b: Value) -> Value:
+def of_time(sign: str, a: Value, b: Value) -> Value:
+    """The difference of days, or a moment moved."""
     if sign == "-" and a.kind is b.kind is ValueKind.DATE:
         return Value(f"({a.sql} - {b.sql})", ValueKind.WHOLE, Reach(-1e8, 1e8, top=False, bottom=False))
     if sign in "+-" and a.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and b.kind is ValueKind.SPAN:

@@ -173,8 +173,8 @@ def test_a_power_is_guarded_where_it_would_vanish(connection: psycopg.Connection
 
 def test_bounds_follow_literals():
     a, _ = columns(ANYTHING)
-    inside = doubles.bounded(a, doubles.constant(20.0), doubles.constant(200.0)).reach
+    inside = doubles.bounded(a, 20.0, 200.0).reach
     assert (inside.low, inside.high, inside.least, inside.is_finite) == (20.0, 200.0, 20.0, True)
-    below = doubles.bounded(a, None, doubles.constant(1.0)).reach
+    below = doubles.bounded(a, None, 1.0).reach
     assert below.bottom
     assert not below.top

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import Value, ValueKind
@@ -6,19 +7,27 @@ from dpproxy.backends.servers.standard import (
     EVERY,
     TEXTS,
     WHOLES,
+    Operation,
+    Texts,
+    arithmetic,
+    as_double,
     changed_letters,
     check_comparable,
+    clamped,
     constructs,
     counted,
     in_utc,
     is_ours,
+    is_rounded,
     of,
     scale_of,
+    spans,
     summed,
     utc_text,
     whole_digits,
 )
 from dpproxy.values.errors import Unsupported
+from tests.reading import read
 
 COLUMNS = tuple(map(nodes.ColumnRef, "abc"))
 NULL = Value("NULL", ValueKind.NULL)
@@ -129,3 +138,76 @@ def test_a_moment_is_the_timestamp_of_utc():
     ):
         with pytest.raises(Unsupported):
             rule(nodes.Null(), parts)
+
+
+BOUNDED = "CASE WHEN a < 1 THEN 1 WHEN a > -5 THEN -5 ELSE a END"
+INSIDE = "CASE WHEN a >= 1 AND a <= b THEN a END"
+
+
+@pytest.mark.parametrize(
+    ("sql", "ends"),
+    [(BOUNDED, (1.0, -5.0, True)), (INSIDE, (1.0, None, False)), (BOUNDED.replace("ELSE a", "ELSE b"), None),
+     (INSIDE.replace("THEN a", "THEN b"), None)],
+)  # fmt: skip
+def test_a_clamp_is_known_by_its_form(sql: str, ends: tuple[float | None, float | None, bool] | None):
+    node = next(iter(read(f"SELECT {sql} AS v FROM t").find_all(nodes.Case)))
+    truth, low, high, value = (
+        Value("x", ValueKind.TRUTH),
+        *(Value(text, ValueKind.WHOLE, constant=text) for text in ("1", "-5")),
+        Value("a", ValueKind.WHOLE),
+    )
+    found = clamped(node, [truth, low, truth, high, value] if "ELSE" in sql else [truth, value])
+    assert (None if found is None else (found.low, found.high, found.moved)) == ends
+    assert found is None or found.value == value
+
+
+def test_what_is_rounded_is_a_whole_number():
+    def rounded(sql: str) -> bool:
+        select = read(f"SELECT {sql} AS v FROM t")
+        assert isinstance(select, nodes.Select)
+        return is_rounded(next(iter(select.items[0].parts())))
+
+    assert all(
+        map(rounded, ("round(a, 0)", "-(floor(a))", "CASE WHEN a > 1 THEN 2 ELSE ceil(a) END", "NULL"))
+    )
+    assert not any(map(rounded, ("a", "1.5", "CASE WHEN a > 1 THEN a ELSE 1 END")))
+
+
+def test_arithmetic_is_by_the_types_of_its_operands():
+    def of(name: str) -> Operation:
+        return lambda sign, a, b: Value(f"{name}({a.sql} {sign} {b.sql})", ValueKind.WHOLE)
+
+    rule = arithmetic(of("double"), of("exact"), of("time"), "because")["-"].rule
+    day, double = Value("y", ValueKind.DATE), Value("d", ValueKind.DOUBLE)
+    for a, b, wanted in (
+        (NUMBER, double, "double(n - d)"), (NUMBER, NUMBER, "exact(n - n)"), (day, day, "time(y - y)"),
+        (day, NULL, "NULL"),
+    ):  # fmt: skip
+        assert rule(nodes.Call("f"), [a, b]).sql == wanted
+    assert as_double(double, lambda _: double, "an engine") == double
+    with pytest.raises(Unsupported, match="two types"):
+        as_double(day, lambda _: double, "an engine")
+
+
+def test_functions_of_texts_take_constant_places():
+    rows = Texts("an engine").functions({"left": "left({all})"}, from_first=("left",))
+    one = Value("1", ValueKind.WHOLE, constant="1")
+    assert rows["left"].rule(nodes.Call("left"), [TEXT, one]).sql == "left(s, 1)"
+    for given in ([NUMBER, one], [TEXT, NUMBER], [TEXT, Value("-1", ValueKind.WHOLE, constant="-1")]):
+        with pytest.raises(Unsupported):
+            rows["left"].rule(nodes.Call("left"), given)
+
+
+def test_a_pattern_is_constant():
+    rows = Texts("an engine").likes("{} {} {}".format, "small({})".format)
+    pattern = Value("'a%'", ValueKind.TEXT, constant="a%")
+    assert rows["NOT ILIKE"].rule(nodes.Call("f"), [TEXT, pattern]).sql == "small(s) NOT LIKE small('a%')"
+    with pytest.raises(Unsupported, match="no constant"):
+        rows["LIKE"].rule(nodes.Call("f"), [TEXT, TEXT])
+
+
+def test_a_length_of_time_is_a_whole_number_of_units():
+    rows = spans(*[lambda a: replace(a, kind=ValueKind.SPAN)] * 3)
+    assert rows["to_days"].rule(nodes.Call("to_days"), [NUMBER]).kind is ValueKind.SPAN
+    with pytest.raises(Unsupported):
+        rows["to_months"].rule(nodes.Call("to_months"), [TEXT])

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Part
 from dpproxy.backends.duckdb.source import DuckDB
-from dpproxy.backends.servers.source import Pushed
+from dpproxy.backends.servers.source import Pushed, build_order
 from dpproxy.backends.spark import prepared
 from dpproxy.backends.spark.prepared import SparkPrepared
 from dpproxy.backends.spark.server import Spark
@@ -123,7 +123,7 @@ def test_what_was_half_written_is_not_there(opened: Open):
     with pytest.raises(Cancelled):
         source.build(table.name, table.query, VALUES, "prepare", lambda: True)
     keeper = source._kept._keeper  # type: ignore[union-attr]
-    server.write("SELECT 1 AS person", f"{keeper._folder}/{table.name}_half", keeper._order("half"))
+    server.write("SELECT 1 AS person", f"{keeper._folder}/{table.name}_half", build_order("half"))
     assert table.name not in source.prepared_names()
     assert answer(source, part) == answer(source, planned(ONE_DAY, is_prepared=False))
 

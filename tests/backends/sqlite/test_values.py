@@ -50,13 +50,12 @@ def test_a_double_is_read_exactly():
 def test_what_could_be_nan_is_refused_and_what_is_infinite_is_not_computed_with():
     anything = Value("x", ValueKind.DOUBLE)
     large = Value("x", ValueKind.DOUBLE, Reach(-1e300, 1e300, top=False, bottom=False))
-    add = values.arithmetic("+")
     with pytest.raises(Unsupported, match="without bounds"):
-        add(nodes.Null(), [anything, large])
-    product = values.arithmetic("*")(nodes.Null(), [large, large])
+        values.of_doubles("+", anything, large)
+    product = values.of_doubles("*", large, large)
     assert not product.reach.is_finite
     with pytest.raises(Unsupported, match="without bounds"):
-        add(nodes.Null(), [product, large])
+        values.of_doubles("+", product, large)
 
 
 def test_comparisons_of_numbers_of_different_scales():
