@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from udfs.randomness import Integers
 
+Column = Any
+"""A column of pyarrow's, which has no types."""
 Pairs = NDArray[np.uint64]
 """128-bit integers in two's complement, shape (..., 2), low word first."""
 
@@ -58,14 +60,14 @@ class ListColumn(Struct, frozen=True):
         return result
 
 
-def single(column: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+def single(column: Column) -> Column:
     """Return a column as one array."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def present(array: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+def present(array: Column) -> NDArray[np.bool_]:
     """Return which elements are not NULL."""
     if not array.null_count:
         return np.ones(len(array), dtype=np.bool_)
@@ -73,7 +75,7 @@ def present(array: Any) -> NDArray[np.bool_]:  # noqa: ANN401
     return result
 
 
-def pairs(array: Any) -> Pairs:  # noqa: ANN401
+def pairs(array: Column) -> Pairs:
     """Return a decimal128 or double array as pairs, zero where it is NULL."""
     if pa.types.is_float64(array.type):
         result = np.zeros((len(array), 2), dtype=np.uint64)
@@ -89,7 +91,7 @@ def pairs(array: Any) -> Pairs:  # noqa: ANN401
     return result
 
 
-def read(column: Any) -> ListColumn:  # noqa: ANN401
+def read(column: Column) -> ListColumn:
     """Return a HUGEINT[] or DOUBLE[] column; a NULL element reads as 0."""
     array = single(column)
     offsets = array.offsets.to_numpy()
@@ -99,17 +101,17 @@ def read(column: Any) -> ListColumn:  # noqa: ANN401
     return ListColumn(pairs(child), starts, lengths, present(array), length, child.null_count > 0)
 
 
-def numbers(flat: Pairs) -> Any:  # noqa: ANN401
+def numbers(flat: Pairs) -> Column:
     """Return a HUGEINT column from pairs."""
     return pa.Array.from_buffers(_HUGEINT, len(flat), [None, pa.py_buffer(np.ascontiguousarray(flat))])
 
 
-def doubles(flat: Pairs) -> Any:  # noqa: ANN401
+def doubles(flat: Pairs) -> Column:
     """Return a DOUBLE column from pairs."""
     return pa.array(np.ascontiguousarray(flat[:, 0]).view(np.float64))
 
 
-def write(flat: Pairs, lengths: Offsets, column: Callable[[Pairs], Any] = numbers) -> Any:  # noqa: ANN401
+def write(flat: Pairs, lengths: Offsets, column: Callable[[Pairs], Column] = numbers) -> Column:
     """Return a column of lists of the given lengths from its elements in order."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=offsets[1:])

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.privacy import InvalidMechanism
 
 Int64 = NDArray[np.int64]
@@ -30,7 +31,7 @@ def places(starts: NDArray[Any], lengths: NDArray[Any]) -> Int64:
     return offsets + np.arange(offsets.size)
 
 
-def parameters(column: Any, message: str) -> arrow.Pairs:  # noqa: ANN401 - pyarrow has no types
+def parameters(column: Column, message: str) -> arrow.Pairs:
     """Return a HUGEINT column of parameters as pairs. Errors: InvalidMechanism with ``message`` for NULL."""
     array = arrow.single(column)
     if array.null_count:

@@ -1,11 +1,10 @@
 """The exponential mechanism: one of a list of candidates by their scores."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.functions import columns, parameters
 from udfs.functions.model import SYSTEM, SqlFunction
 from udfs.mechanisms.exponential import Exponential
@@ -13,7 +12,7 @@ from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
 
 
-def choose(scores: Any, candidates: Any, sensitivity: Any, epsilon: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+def choose(scores: Column, candidates: Column, sensitivity: Column, epsilon: Column) -> Column:
     """Return the index of each row's choice, from 1; parameters are checked before scores are read."""
     widths = columns.parameters(sensitivity, "a choice needs the sensitivity of its scores on every row")
     groups = [

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.functions import parameters
 from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice, upwards
 from udfs.functions.model import SqlFunction
@@ -51,18 +52,13 @@ Group = tuple[Joint, arrow.Pairs, NDArray[np.int64]]
 
 
 def release(
-    pool: Pool,
-    kind: JointKind,
-    lattice: Lattice,
-    values: Any,  # noqa: ANN401 - pyarrow has no types
-    widths: Any,  # noqa: ANN401
-    loss: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    pool: Pool, kind: JointKind, lattice: Lattice, values: Column, widths: Column, loss: Column
+) -> Column:
     """Add a joint draw to each row's list; parameters are checked and noise drawn before values are read."""
     return _release(pool, kind, lattice, values, arrow.read(widths), loss)
 
 
-def release_any(pool: Pool, kind: JointKind, values: Any, widths: Any, loss: Any) -> Any:  # noqa: ANN401
+def release_any(pool: Pool, kind: JointKind, values: Column, widths: Column, loss: Column) -> Column:
     """The same for lists of either type, with whole sensitivities; released numbers are returned as text."""
     column, sensitivities = arrow.single(values), arrow.read(widths)
     if pa.types.is_floating(column.type.value_type):
@@ -86,10 +82,10 @@ def _release(
     pool: Pool,
     kind: JointKind,
     lattice: Lattice,
-    values: Any,  # noqa: ANN401
+    values: Column,
     sensitivities: arrow.ListColumn,
-    loss: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    loss: Column,
+) -> Column:
     lengths = sensitivities.lengths
     if sensitivities.holes or (sensitivities.length < 1 and not (sensitivities.valid & (lengths > 0)).all()):
         raise InvalidMechanism("every row needs a list of sensitivities, none of them NULL")

@@ -1,19 +1,20 @@
 """The public parameters of a function as values; invalid ones are refused before any data is read."""
 
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.privacy import InvalidMechanism
 
 EPSILON: Final = "DECIMAL(18,9)"
 """The SQL type of a loss: exact to whole nano-epsilon."""
 
 
-def nano(loss: Any, least: str = "epsilon must be at least 0.001") -> NDArray[np.uint64]:  # noqa: ANN401 - pyarrow has no types
+def nano(loss: Column, least: str = "epsilon must be at least 0.001") -> NDArray[np.uint64]:
     """Return losses in nano-epsilon or nano-rho, the integers that represent a DECIMAL(18,9); shape (rows,)."""
     array = arrow.single(loss)
     pairs = arrow.pairs(array)
@@ -22,7 +23,7 @@ def nano(loss: Any, least: str = "epsilon must be at least 0.001") -> NDArray[np
     return pairs[:, 0]
 
 
-def sensitivities(column: Any) -> list[int]:  # noqa: ANN401
+def sensitivities(column: Column) -> list[int]:
     """Return the rows of a HUGEINT column."""
     array = arrow.single(column)
     if array.null_count:
@@ -30,7 +31,7 @@ def sensitivities(column: Any) -> list[int]:  # noqa: ANN401
     return arrow.integers(arrow.pairs(array))
 
 
-def confidences(column: Any) -> list[Fraction]:  # noqa: ANN401
+def confidences(column: Column) -> list[Fraction]:
     """Return the rows of a DOUBLE column, each as the decimal it prints as."""
     levels = arrow.single(column).to_pylist()
     if any(level is None or not 0 < level < 1 for level in levels):

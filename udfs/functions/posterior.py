@@ -1,12 +1,13 @@
 """Posterior means and surprise of numbers released with noise, under a prior: post-processing, which costs nothing."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.functions.model import SqlFunction
 from udfs.pool import Pool
 from udfs.posterior import Draws, Floats
@@ -18,18 +19,22 @@ _LAW: Final = ("VARCHAR", "DOUBLE", "DOUBLE", "DOUBLE", "DOUBLE", "BOOLEAN")
 _Asked = Callable[[Draws, Prior], Floats]
 
 
-def mean(prior: Any, value: Any, fixed: Any, slope: Any, centre: Any, bell: Any, most: Any) -> Any:  # noqa: ANN401 - of pyarrow
+def mean(
+    prior: Column, value: Column, fixed: Column, slope: Column, centre: Column, bell: Column, most: Column
+) -> Column:
     """The posterior mean of each row; ``most`` of the first row is the number of values the prior is rounded to."""
     count = next(iter(arrow.single(most).to_pylist()), 1)
     return _each(lambda draws, found: draws.mean(found, count), prior, (value, fixed, slope, centre), bell)
 
 
-def surprise(prior: Any, value: Any, fixed: Any, slope: Any, centre: Any, bell: Any) -> Any:  # noqa: ANN401
+def surprise(
+    prior: Column, value: Column, fixed: Column, slope: Column, centre: Column, bell: Column
+) -> Column:
     """For each row the probability, under the prior, of a draw at least as extreme."""
     return _each(Draws.surprise, prior, (value, fixed, slope, centre), bell)
 
 
-def _each(asked: _Asked, prior: Any, numbers: tuple[Any, ...], bell: Any) -> Any:  # noqa: ANN401
+def _each(asked: _Asked, prior: Column, numbers: tuple[Column, ...], bell: Column) -> Column:
     texts, bells = arrow.single(prior).to_pylist(), arrow.single(bell).to_pylist()
     columns = [arrow.single(c).to_numpy(zero_copy_only=False).astype(np.float64) for c in numbers]
     kinds = list(zip(texts, bells, strict=True))

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.functions import columns, parameters
 from udfs.functions.model import SqlFunction
 from udfs.mechanisms import Quantile, Quantiles
@@ -21,43 +22,43 @@ _EXTREME: Final = ("low", "high", "numerator", "rows")
 
 
 def quantile(  # noqa: PLR0913, PLR0917 - DuckDB counts them
-    values: Any,  # noqa: ANN401 - pyarrow has no types
-    counts: Any,  # noqa: ANN401
-    low: Any,  # noqa: ANN401
-    high: Any,  # noqa: ANN401
-    numerator: Any,  # noqa: ANN401
-    denominator: Any,  # noqa: ANN401
-    rows: Any,  # noqa: ANN401
-    epsilon: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    values: Column,
+    counts: Column,
+    low: Column,
+    high: Column,
+    numerator: Column,
+    denominator: Column,
+    rows: Column,
+    epsilon: Column,
+) -> Column:
     """Draw a quantile of each row's histogram."""
     return _release(Quantile, values, counts, (low, high, numerator, denominator, rows, epsilon))
 
 
 def extreme(
-    values: Any,  # noqa: ANN401
-    counts: Any,  # noqa: ANN401
-    low: Any,  # noqa: ANN401
-    high: Any,  # noqa: ANN401
-    numerator: Any,  # noqa: ANN401
-    rows: Any,  # noqa: ANN401
-    epsilon: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    values: Column,
+    counts: Column,
+    low: Column,
+    high: Column,
+    numerator: Column,
+    rows: Column,
+    epsilon: Column,
+) -> Column:
     """Draw a minimum or a maximum of each row's histogram."""
     return _release(Quantile.inner, values, counts, (low, high, numerator, rows, epsilon))
 
 
 def quantiles(  # noqa: PLR0913, PLR0917 - DuckDB counts them
-    values: Any,  # noqa: ANN401
-    counts: Any,  # noqa: ANN401
-    low: Any,  # noqa: ANN401
-    high: Any,  # noqa: ANN401
-    numerators: Any,  # noqa: ANN401
-    denominator: Any,  # noqa: ANN401
-    off: Any,  # noqa: ANN401
-    rows: Any,  # noqa: ANN401
-    epsilon: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    values: Column,
+    counts: Column,
+    low: Column,
+    high: Column,
+    numerators: Column,
+    denominator: Column,
+    off: Column,
+    rows: Column,
+    epsilon: Column,
+) -> Column:
     """Draw several quantiles of each row's histogram."""
     asked = arrow.read(numerators)
     if asked.holes or not (asked.valid & (asked.lengths > 0)).all():
@@ -89,7 +90,7 @@ def _several(
     return Quantiles(low, high, numerators, denominator, rows, nano, off)
 
 
-def _release(make: Make, values: Any, counts: Any, public: tuple[Any, ...]) -> Any:  # noqa: ANN401
+def _release(make: Make, values: Column, counts: Column, public: tuple[Column, ...]) -> Column:
     """Draw one point for each row's histogram."""
     made = _mechanisms(make, public)
     return arrow.numbers(_pairs(_drawn(made, values, counts, np.ones(len(values), dtype=np.int64))))
@@ -101,8 +102,8 @@ def _pairs(drawn: columns.Int64) -> arrow.Pairs:
 
 def _drawn(
     made: Sequence[tuple[Quantile | Quantiles, columns.Int64]],
-    values: Any,  # noqa: ANN401
-    counts: Any,  # noqa: ANN401
+    values: Column,
+    counts: Column,
     widths: columns.Int64,
 ) -> columns.Int64:
     """Draw as many points for each row's histogram, end to end; parameters were checked before histograms are read."""
@@ -123,7 +124,7 @@ def _drawn(
     return result
 
 
-def _held(array: Any) -> Any:  # noqa: ANN401
+def _held(array: Column) -> Column:
     """Return which values are not NULL, or None if all are."""
     return arrow.present(array.values) if array.values.null_count else None
 
@@ -139,14 +140,14 @@ def _mechanisms(make: Make, public: tuple[Any, ...]) -> list[tuple[Quantile, col
 
 
 def rank_error(
-    low: Any,  # noqa: ANN401
-    high: Any,  # noqa: ANN401
-    numerator: Any,  # noqa: ANN401
-    denominator: Any,  # noqa: ANN401
-    rows: Any,  # noqa: ANN401
-    epsilon: Any,  # noqa: ANN401
-    confidence: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    low: Column,
+    high: Column,
+    numerator: Column,
+    denominator: Column,
+    rows: Column,
+    epsilon: Column,
+    confidence: Column,
+) -> Column:
     """Return a bound, in rows, on the rank error of a released quantile that holds with probability ``confidence``."""
     levels = parameters.confidences(confidence)
     found = [0] * len(levels)

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.functions import parameters
 from udfs.functions.model import SqlFunction
 from udfs.mechanisms.refinement import Refinement
@@ -27,7 +28,7 @@ KINDS: Final[dict[str, Callable[..., Refinement]]] = {
 _PARAMETERS: Final = ("VARCHAR", parameters.EPSILON, "VARCHAR", "DOUBLE")
 
 
-def numbers(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+def numbers(truths: Column, prior: Column, epsilon: Column, kind: Column, delta: Column) -> Column:
     """Answer for truths that are numbers; parameters are checked before any of them is read."""
     groups = list(_groups(prior, epsilon, kind, delta))
     if any(refinement.prior.labelled for refinement, _ in groups):
@@ -43,7 +44,7 @@ def numbers(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any
     return pa.array(result)
 
 
-def texts(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN401
+def texts(truths: Column, prior: Column, epsilon: Column, kind: Column, delta: Column) -> Column:
     """Answer for truths that are text; parameters are checked before any of them is read."""
     groups = list(_groups(prior, epsilon, kind, delta))
     if not all(refinement.prior.labelled for refinement, _ in groups):
@@ -56,7 +57,7 @@ def texts(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any: 
     return pa.array(result, type=pa.string())
 
 
-def error(prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN401
+def error(prior: Column, epsilon: Column, kind: Column, delta: Column) -> Column:
     """Return the expected distance of the answer from the truth, where the truth is drawn from the prior."""
     result = np.empty(len(arrow.single(prior)))
     for refinement, rows in _groups(prior, epsilon, kind, delta):
@@ -64,7 +65,7 @@ def error(prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN4
     return pa.array(result)
 
 
-def _groups(prior: Any, epsilon: Any, kind: Any, delta: Any) -> Iterator[Group]:  # noqa: ANN401
+def _groups(prior: Column, epsilon: Column, kind: Column, delta: Column) -> Iterator[Group]:
     """Group the rows by their parameters."""
     texts_, kinds = (arrow.single(column).dictionary_encode() for column in (prior, kind))
     deltas = arrow.single(delta).dictionary_encode()

@@ -1,12 +1,12 @@
 """Partition selection: which groups may be released if their keys are not public."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.functions import columns, parameters
 from udfs.functions.model import SqlFunction
 from udfs.mechanisms import Selection
@@ -14,7 +14,7 @@ from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
 
 
-def select(counts: Any, groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+def select(counts: Column, groups: Column, epsilon: Column, delta: Column) -> Column:
     """Return for each row whether its group is released; parameters are checked before counts are read."""
     made = _mechanisms(groups, epsilon, delta)
     numbers = columns.whole(arrow.pairs(arrow.single(counts)))
@@ -24,7 +24,7 @@ def select(counts: Any, groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: 
     return pa.array(result)
 
 
-def threshold(groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: ANN401
+def threshold(groups: Column, epsilon: Column, delta: Column) -> Column:
     """Return the least count with which a group is released with probability 1/2 or more."""
     made = _mechanisms(groups, epsilon, delta)
     result = np.empty(sum(rows.size for _, rows in made), dtype=np.int64)
@@ -33,7 +33,7 @@ def threshold(groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: ANN401
     return pa.array(result)
 
 
-def _mechanisms(groups: Any, epsilon: Any, delta: Any) -> list[tuple[Selection, columns.Int64]]:  # noqa: ANN401
+def _mechanisms(groups: Column, epsilon: Column, delta: Column) -> list[tuple[Selection, columns.Int64]]:
     """Group the rows by their parameters."""
     array = arrow.single(delta)
     words = array.to_numpy(zero_copy_only=False).astype(np.float64)  # NULL becomes NaN

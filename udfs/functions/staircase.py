@@ -1,10 +1,11 @@
 """The staircase mechanism: sums and counts, one or several in one joint draw."""
 
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from udfs import arrow
+from udfs.arrow import Column
 from udfs.functions import parameters
 from udfs.functions.joint import JointKind, lists, singles
 from udfs.functions.model import SYSTEM, SqlFunction
@@ -21,13 +22,13 @@ _HALF: Final = f"least(dp_half_width(sensitivity, epsilon, confidence), {7 * 10*
 _ONE: Final = f"sensitivity HUGEINT, epsilon {parameters.EPSILON}"
 
 
-def noise_sd(sensitivity: Any, epsilon: Any) -> Any:  # noqa: ANN401
+def noise_sd(sensitivity: Column, epsilon: Column) -> Column:
     """Return the standard deviation of the noise of a single value."""
     rows = zip(parameters.sensitivities(sensitivity), parameters.nano(epsilon).tolist(), strict=True)
     return pa.array([Staircase.best((width,), nano).noise_sd()[0] for width, nano in rows], type=pa.float64())
 
 
-def half_width(sensitivity: Any, epsilon: Any, confidence: Any) -> Any:  # noqa: ANN401
+def half_width(sensitivity: Column, epsilon: Column, confidence: Column) -> Column:
     """Return the least h such that the noise of a single value is within h of 0 with the given confidence."""
     rows = zip(
         parameters.sensitivities(sensitivity),
