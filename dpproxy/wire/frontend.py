@@ -46,13 +46,6 @@ MOST_SECRET: Final = 256
 MAJOR_VERSION: Final = 3
 
 
-class Reader(Struct, frozen=True):
-    """How to read one message: the largest body in bytes, and the function over the body."""
-
-    limit: int
-    read: Callable[[bytes], Frontend]
-
-
 class _Body:
     """A cursor over one body; every step checks that the bytes are there."""
 
@@ -149,87 +142,39 @@ _REQUESTS: Final[Mapping[int, Callable[[_Body], Frontend]]] = MappingProxyType({
 })  # fmt: skip
 
 
-def read_startup(packet: bytes) -> Frontend:
+def _startup(body: _Body) -> Frontend:
     """A startup packet or one of the three requests that may stand in its place."""
-    body = _Body(packet)
     code = body.int32()
-    message: Frontend
     if code in _REQUESTS:
-        message = _REQUESTS[code](body)
-    elif code >> 16 == MAJOR_VERSION:
-        message = Startup(_parameters(body), code & 0xFFFF)
-    else:
-        raise ProtocolViolation(f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: it is 3 here")
-    body.end()
-    return message
-
-
-# --- authentication ----------------------------------------------------------------------------------
-
-
-def read_sasl_initial(packet: bytes) -> SASLInitialResponse:
-    """The mechanism and the client-first message; an absent one (length -1) is empty."""
-    body = _Body(packet)
-    message = SASLInitialResponse(body.string(), body.value() or b"")
-    body.end()
-    return message
+        return _REQUESTS[code](body)
+    if code >> 16 == MAJOR_VERSION:
+        return Startup(_parameters(body), code & 0xFFFF)
+    raise ProtocolViolation(f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: it is 3 here")
 
 
 # --- the session -------------------------------------------------------------------------------------
 
 
-def _query(packet: bytes) -> Query:
-    body = _Body(packet)
-    message = Query(body.text())
-    body.end()
-    return message
+class Reader(Struct, frozen=True):
+    """How to read one message: the largest body in bytes, and how its fields are taken, which are all of it."""
+
+    limit: int
+    take: Callable[[_Body], Frontend]
+
+    def read(self, packet: bytes) -> Frontend:
+        """The message of a body."""
+        body = _Body(packet)
+        message = self.take(body)
+        body.end()
+        return message
 
 
-def _parse(packet: bytes) -> Parse:
-    body = _Body(packet)
-    message = Parse(body.text(), body.text(), body.int32s())
-    body.end()
-    return message
-
-
-def _bind(packet: bytes) -> Bind:
-    body = _Body(packet)
+def _bind(body: _Body) -> Bind:
     portal, statement, formats = body.text(), body.text(), body.int16s()
     values = tuple(body.value() for _ in range(body.int16()))
-    result_formats = body.int16s()
-    body.end()
     if len(formats) not in {0, 1, len(values)}:
         raise ProtocolViolation(f"Bind has {len(formats)} parameter formats for {len(values)} parameters")
-    return Bind(portal, statement, formats, values, result_formats)
-
-
-def _execute(packet: bytes) -> Execute:
-    body = _Body(packet)
-    portal, limit = body.text(), body.int32(signed=True)
-    body.end()
-    # PostgreSQL takes any limit below one as "no limit".
-    return Execute(portal, max(limit, 0))
-
-
-def _describe(packet: bytes) -> Describe:
-    body = _Body(packet)
-    message = Describe(body.kind(), body.text())
-    body.end()
-    return message
-
-
-def _close(packet: bytes) -> Close:
-    body = _Body(packet)
-    message = Close(body.kind(), body.text())
-    body.end()
-    return message
-
-
-def _copy_fail(packet: bytes) -> CopyFail:
-    body = _Body(packet)
-    message = CopyFail(body.text())
-    body.end()
-    return message
+    return Bind(portal, statement, formats, values, body.int16s())
 
 
 _NO_TEXT: Final = re.compile(r"[\ud800-\udfff]").search
@@ -248,28 +193,26 @@ def check_text(message: Frontend) -> None:
             raise InvalidBytes(f'invalid byte sequence for encoding "UTF8": 0x{byte:02x}')
 
 
-def _bare(message: Frontend) -> Reader:
-    return Reader(0, lambda _: message)
-
-
-STARTUP: Final = Reader(MAX_STARTUP, read_startup)
-SASL_INITIAL: Final[Mapping[bytes, Reader]] = MappingProxyType(
-    {SASLInitialResponse.tag: Reader(MAX_SASL, read_sasl_initial)}
-)
-SASL_RESPONSE: Final[Mapping[bytes, Reader]] = MappingProxyType(
-    {SASLResponse.tag: Reader(MAX_SASL, SASLResponse)}
-)
+STARTUP: Final = Reader(MAX_STARTUP, _startup)
+SASL_INITIAL: Final[Mapping[bytes, Reader]] = MappingProxyType({
+    SASLInitialResponse.tag: Reader(MAX_SASL, lambda b: SASLInitialResponse(b.string(), b.value() or b"")),
+})  # fmt: skip
+"""The mechanism and the client-first message; an absent one (length -1) is empty."""
+SASL_RESPONSE: Final[Mapping[bytes, Reader]] = MappingProxyType({
+    SASLResponse.tag: Reader(MAX_SASL, lambda b: SASLResponse(b.take(b.rest))),
+})  # fmt: skip
 SESSION: Final[Mapping[bytes, Reader]] = MappingProxyType({
-    Query.tag: Reader(MAX_SQL, _query),
-    Parse.tag: Reader(MAX_SQL, _parse),
+    Query.tag: Reader(MAX_SQL, lambda b: Query(b.text())),
+    Parse.tag: Reader(MAX_SQL, lambda b: Parse(b.text(), b.text(), b.int32s())),
     Bind.tag: Reader(MAX_BIND, _bind),
-    Describe.tag: Reader(MAX_NAME, _describe),
-    Execute.tag: Reader(MAX_NAME, _execute),
-    Close.tag: Reader(MAX_NAME, _close),
-    Sync.tag: _bare(Sync()),
-    Flush.tag: _bare(Flush()),
-    Terminate.tag: _bare(Terminate()),
-    CopyData.tag: Reader(MAX_COPY, CopyData),
-    CopyDone.tag: _bare(CopyDone()),
-    CopyFail.tag: Reader(MAX_NAME, _copy_fail),
+    Describe.tag: Reader(MAX_NAME, lambda b: Describe(b.kind(), b.text())),
+    # PostgreSQL takes any limit below one as "no limit".
+    Execute.tag: Reader(MAX_NAME, lambda b: Execute(b.text(), max(b.int32(signed=True), 0))),
+    Close.tag: Reader(MAX_NAME, lambda b: Close(b.kind(), b.text())),
+    Sync.tag: Reader(0, lambda _: Sync()),
+    Flush.tag: Reader(0, lambda _: Flush()),
+    Terminate.tag: Reader(0, lambda _: Terminate()),
+    CopyData.tag: Reader(MAX_COPY, lambda b: CopyData(b.take(b.rest))),
+    CopyDone.tag: Reader(0, lambda _: CopyDone()),
+    CopyFail.tag: Reader(MAX_NAME, lambda b: CopyFail(b.text())),
 })  # fmt: skip

@@ -4,7 +4,7 @@ import pytest
 
 from dpproxy.values.errors import InvalidBytes, ProtocolViolation
 from dpproxy.wire import messages as m
-from dpproxy.wire.frontend import MAX_SQL, SASL_INITIAL, SESSION, check_text, read_startup
+from dpproxy.wire.frontend import MAX_SQL, SASL_INITIAL, SESSION, STARTUP, check_text
 
 VERSION = struct.pack("!HH", 3, 0)
 
@@ -15,13 +15,13 @@ def read(tag: bytes, body: bytes) -> m.Frontend:
 
 def test_startup_keeps_parameters_and_minor_version():
     packet = struct.pack("!HH", 3, 2) + b"user\0ann\0options\0-c a=b\0_pq_.x\0\0\0"
-    assert read_startup(packet) == m.Startup({"user": "ann", "options": "-c a=b", "_pq_.x": ""}, 2)
+    assert STARTUP.read(packet) == m.Startup({"user": "ann", "options": "-c a=b", "_pq_.x": ""}, 2)
 
 
 def test_requests_in_place_of_a_startup():
-    assert read_startup(struct.pack("!HH", 1234, 5679)) == m.SSLRequest()
-    assert read_startup(struct.pack("!HH", 1234, 5680)) == m.GSSENCRequest()
-    assert read_startup(struct.pack("!HHII", 1234, 5678, 7, 2**32 - 1)) == m.CancelRequest(7, b"\xff" * 4)
+    assert STARTUP.read(struct.pack("!HH", 1234, 5679)) == m.SSLRequest()
+    assert STARTUP.read(struct.pack("!HH", 1234, 5680)) == m.GSSENCRequest()
+    assert STARTUP.read(struct.pack("!HHII", 1234, 5678, 7, 2**32 - 1)) == m.CancelRequest(7, b"\xff" * 4)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_requests_in_place_of_a_startup():
 )
 def test_bad_startup_packets(packet: bytes):
     with pytest.raises(ProtocolViolation):
-        read_startup(packet)
+        STARTUP.read(packet)
 
 
 @pytest.mark.parametrize(

@@ -4,50 +4,33 @@ It binds as any other operator of PostgreSQL: looser than arithmetic, tighter th
 from the left beside ``||`` and ``~``. The parser binds some of those otherwise; such a statement is refused.
 """
 
-from collections.abc import Callable, Mapping
+from functools import cache
 
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.sql.grammar import parse
 from dpproxy.values.errors import UndefinedFunction, Unsupported
 
-_Build = Callable[[exp.Expr, exp.Expr], exp.Expr]
+_LISTED = "~ !~ ~* !~* ~~ !~~ ~~* !~~* = <> != < <= > >= + - * / % || @> <@ &&"
+_SYMBOLS = frozenset(_LISTED.split())
 
 
-def _plain(kind: type[exp.Expr]) -> _Build:
-    return lambda a, b: kind(this=a, expression=b)
+@cache
+def _plain(symbol: str) -> exp.Expr:
+    found: exp.Expr = parse(f"SELECT a {symbol} b")[0].expressions[0]
+    return found
 
 
-def _negated(kind: type[exp.Expr]) -> _Build:
-    return lambda a, b: exp.Not(this=kind(this=a, expression=b))
+def _built(symbol: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    if symbol.startswith("!~"):
+        return exp.Not(this=_built(symbol[1:], left, right))
+    made = _plain(symbol).copy()
+    made.set("this", left)
+    made.set("expression", right)
+    return made
 
 
-_BUILT: Mapping[str, _Build] = {
-    "~": _plain(exp.RegexpLike),
-    "!~": _negated(exp.RegexpLike),
-    "~*": _plain(exp.RegexpILike),
-    "!~*": _negated(exp.RegexpILike),
-    "~~": _plain(exp.Like),
-    "!~~": _negated(exp.Like),
-    "~~*": _plain(exp.ILike),
-    "!~~*": _negated(exp.ILike),
-    "=": _plain(exp.EQ),
-    "<>": _plain(exp.NEQ),
-    "!=": _plain(exp.NEQ),
-    "<": _plain(exp.LT),
-    "<=": _plain(exp.LTE),
-    ">": _plain(exp.GT),
-    ">=": _plain(exp.GTE),
-    "+": _plain(exp.Add),
-    "-": _plain(exp.Sub),
-    "*": _plain(exp.Mul),
-    "/": lambda a, b: exp.Div(this=a, expression=b, typed=True, safe=False),
-    "%": _plain(exp.Mod),
-    "||": lambda a, b: exp.DPipe(this=a, expression=b, safe=True),
-    "@>": _plain(exp.ArrayContainsAll),
-    "<@": _plain(exp.ArrayContainedBy),
-    "&&": _plain(exp.ArrayOverlaps),
-}
 _TIGHTER = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Collate, exp.Dot)
 _LEFT = (
     *_TIGHTER, exp.ArrayContainedBy, exp.ArrayContainsAll, exp.ArrayOverlaps, exp.BitwiseAnd, exp.BitwiseOr,
@@ -69,7 +52,7 @@ def replace_operators(tree: exp.Expr) -> None:
     for node in found:
         _check(node)
     for node in reversed(found):
-        made = _BUILT[_symbol(node)](_operand(node.this), _operand(node.expression))
+        made = _built(_symbol(node), _operand(node.this), _operand(node.expression))
         node.replace(exp.Paren(this=made))
 
 
@@ -85,7 +68,7 @@ def _check(node: exp.Operator) -> None:
             hint="the operators are in pg_catalog",
             position=position(node),
         )
-    if symbol not in _BUILT:
+    if symbol not in _SYMBOLS:
         raise Unsupported(f"operator {symbol} is not supported here", position=position(node))
     for side, allowed in ((node.this, _LEFT), (node.expression, _TIGHTER)):
         if isinstance(side, _LOOSE) and not isinstance(side, allowed):
