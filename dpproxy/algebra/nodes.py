@@ -222,20 +222,8 @@ class Binary(Expr, frozen=True):
 
 COMPARISONS: Final = frozenset(("=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"))
 OPERATORS: Final = COMPARISONS | {
-    "+",
-    "-",
-    "*",
-    "/",
-    "//",
-    "%",
-    "&",
-    "|",
-    "||",
-    "LIKE",
-    "ILIKE",
-    "NOT LIKE",
-    "NOT ILIKE",
-}
+    "+", "-", "*", "/", "//", "%", "&", "|", "||", "LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE",
+}  # fmt: skip
 
 
 class And(Expr, frozen=True):

@@ -66,24 +66,12 @@ from dpproxy.wire.datetimes import write_timestamp_text
 from dpproxy.wire.times import offset_text
 
 _NAMES: dict[exp.DType, SqlType] = {
-    exp.DType.SMALLINT: INT2,
-    exp.DType.INT: INT4,
-    exp.DType.BIGINT: INT8,
-    exp.DType.DECIMAL: NUMERIC,
-    exp.DType.FLOAT: FLOAT4,
-    exp.DType.DOUBLE: FLOAT8,
-    exp.DType.BOOLEAN: BOOL,
-    exp.DType.TEXT: TEXT,
-    exp.DType.VARCHAR: VARCHAR,
-    exp.DType.DATE: DATE,
-    exp.DType.TIMESTAMP: TIMESTAMP,
-    exp.DType.TIMESTAMPTZ: TIMESTAMPTZ,
-    exp.DType.TIME: TIME,
-    exp.DType.INTERVAL: INTERVAL,
-    exp.DType.UUID: UUID,
-    exp.DType.VARBINARY: BYTEA,
-    exp.DType.JSON: JSON,
-}
+    exp.DType.SMALLINT: INT2, exp.DType.INT: INT4, exp.DType.BIGINT: INT8, exp.DType.DECIMAL: NUMERIC,
+    exp.DType.FLOAT: FLOAT4, exp.DType.DOUBLE: FLOAT8, exp.DType.BOOLEAN: BOOL, exp.DType.TEXT: TEXT,
+    exp.DType.VARCHAR: VARCHAR, exp.DType.DATE: DATE, exp.DType.TIMESTAMP: TIMESTAMP,
+    exp.DType.TIMESTAMPTZ: TIMESTAMPTZ, exp.DType.TIME: TIME, exp.DType.INTERVAL: INTERVAL, exp.DType.UUID: UUID,
+    exp.DType.VARBINARY: BYTEA, exp.DType.JSON: JSON,
+}  # fmt: skip
 
 
 _WRITTEN_ALIKE = {

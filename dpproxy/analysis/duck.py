@@ -40,26 +40,11 @@ from dpproxy.policy.model import Scalar
 _GENERATORS = threading.local()
 
 OPERATORS: Final[dict[type[exp.Expr], str]] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.IntDiv: "//",
-    exp.Mod: "%",
-    exp.BitwiseAnd: "&",
-    exp.BitwiseOr: "|",
-    exp.DPipe: "||",
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-    exp.NullSafeNEQ: "IS DISTINCT FROM",
-    exp.Like: "LIKE",
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%", exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|", exp.DPipe: "||", exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">",
+    exp.GTE: ">=", exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM", exp.Like: "LIKE",
     exp.ILike: "ILIKE",
-}
+}  # fmt: skip
 """The parser's classes as operators."""
 
 

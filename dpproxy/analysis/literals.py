@@ -298,15 +298,8 @@ def _read_bool(text: str) -> bool:
 
 
 _TRUTHS = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
+    "true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False,
+}  # fmt: skip
 
 
 _READERS: dict[int, Callable[[str], object]] = {

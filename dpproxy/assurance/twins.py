@@ -21,24 +21,13 @@ ROWS: Final = 40
 SHOWN: Final = 26
 """Rows of each undeclared key: at epsilon 1 and ``DELTA``, partition selection shows two thirds of such keys."""
 _OF_ROWS: Final = (
-    "count(*)",
-    "sum(x)",
-    "sum(y)",
-    "sum(money)",
-    "avg(x)",
-    "avg(y)",
-    "count(*), sum(x)",
-    "count(*), sum(y), avg(x)",
-    "count(*), count_if(x > 75), sum(y) FILTER (WHERE x > 75)",
-    "bool_and(x < 75), bool_or(x > 75)",
-    "geometric_mean(x + 1)",
-    "count(DISTINCT x)",
-    "stddev(x), stddev_samp(x), stddev_pop(x)",
-    "variance(y), var_pop(y)",
-    "covar_pop(x, y), covar_samp(x, y), corr(x, y)",
+    "count(*)", "sum(x)", "sum(y)", "sum(money)", "avg(x)", "avg(y)", "count(*), sum(x)", "count(*), sum(y), avg(x)",
+    "count(*), count_if(x > 75), sum(y) FILTER (WHERE x > 75)", "bool_and(x < 75), bool_or(x > 75)",
+    "geometric_mean(x + 1)", "count(DISTINCT x)", "stddev(x), stddev_samp(x), stddev_pop(x)",
+    "variance(y), var_pop(y)", "covar_pop(x, y), covar_samp(x, y), corr(x, y)",
     "regr_slope(y, money), regr_intercept(y, money), regr_r2(y, money)",
     "regr_count(x, money), regr_avgx(x, money), regr_avgy(x, money)",
-)
+)  # fmt: skip
 _ORDERED: Final = ("min(x)", "max(y)", "median(x)", "percentile_cont(0.9) WITHIN GROUP (ORDER BY y)")
 _OF_PEOPLE: Final = ("count(*)", "count(*), sum(x)")
 

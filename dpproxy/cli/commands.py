@@ -4,7 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from dpproxy.terminal.arguments import CONFIG, DATABASE, JSON, PASSWORD, Command, Option
+from dpproxy.terminal.arguments import CONFIG, DATABASE, JSON, PASSWORD, Command, Option, option
 from dpproxy.terminal.completion import SHELLS
 
 
@@ -22,15 +22,13 @@ def port(text: str) -> int:
     return int(text)
 
 
-USER: Final[Option] = (("name",), {"metavar": "NAME", "help": "what the user logs in as"})
-ROLES: Final[Option] = (
-    ("--role",),
-    {
-        "action": "append",
-        "required": True,
-        "metavar": "ROLE",
-        "help": "admin, or a name that GRANT knows; may be given again",
-    },
+USER: Final[Option] = option("name", "what the user logs in as", metavar="NAME")
+ROLES: Final[Option] = option(
+    "--role",
+    "admin, or a name that GRANT knows; may be given again",
+    action="append",
+    required=True,
+    metavar="ROLE",
 )
 COMMANDS: Final[tuple[Command, ...]] = (
     Command(
@@ -38,25 +36,14 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "write a configuration, a draft of a policy for all tables, and an administrator, to begin with",
         "dpproxy init postgresql://dpproxy:secret@localhost:5432/clinic",
         (
-            (
-                ("source",),
-                {"metavar": "SOURCE", "help": "a directory, a DuckDB file, or a postgresql:// URL"},
+            option("source", "a directory, a DuckDB file, or a postgresql:// URL", metavar="SOURCE"),
+            option("--directory", "where to write (default: here)", type=Path, default=Path(), metavar="DIR"),
+            option(
+                "--schema",
+                "of PostgreSQL (default: the one of the role, or with most tables)",
+                metavar="NAME",
             ),
-            (
-                ("--directory",),
-                {"type": Path, "default": Path(), "metavar": "DIR", "help": "where to write (default: here)"},
-            ),
-            (
-                ("--schema",),
-                {
-                    "metavar": "NAME",
-                    "help": "of PostgreSQL (default: the one of the role, or with most tables)",
-                },
-            ),
-            (
-                ("--admin",),
-                {"metavar": "USER", "default": "root", "help": "the administrator (default: root)"},
-            ),
+            option("--admin", "the administrator (default: root)", metavar="USER", default="root"),
             PASSWORD,
         ),
         "cli.init:init",
@@ -80,14 +67,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "show a tour over the example data, or keep its server running",
         "dpproxy demo --serve --port 6432",
         (
-            (
-                ("--serve",),
-                {"action": "store_true", "help": "no tour: print one URL per role and keep running"},
-            ),
-            (
-                ("--port",),
-                {"type": port, "default": 0, "metavar": "N", "help": "with --serve (default: a free one)"},
-            ),
+            option("--serve", "no tour: print one URL per role and keep running", action="store_true"),
+            option("--port", "with --serve (default: a free one)", type=port, default=0, metavar="N"),
         ),
         "cli.demo:command",
     ),
@@ -135,7 +116,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "check",
         "find mistakes in a configuration (.toml) or a policy (.sql), with positions; exit status 2 if there are any",
         "dpproxy check policy/10_adult.sql",
-        ((("file",), {"metavar": "FILE", "type": Path, "help": "a .toml or .sql file"}), JSON),
+        (option("file", "a .toml or .sql file", metavar="FILE", type=Path), JSON),
         "cli.policy:check",
     ),
     Command(
@@ -150,14 +131,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "print what policy files would change of the policy in force, and what that does to guarantees and budgets",
         "dpproxy policy diff policy/20_research.sql --config dpproxy.toml",
         (
-            (
-                ("file",),
-                {
-                    "metavar": "FILE",
-                    "type": Path,
-                    "nargs": "*",
-                    "help": "policy files (default: the configured ones)",
-                },
+            option(
+                "file", "policy files (default: the configured ones)", metavar="FILE", type=Path, nargs="*"
             ),
             CONFIG,
             DATABASE,
@@ -177,20 +152,13 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "print the price and the expected error of statements; nothing is spent",
         "dpproxy explain 'SELECT sex, count(*) FROM adult GROUP BY sex' --config dpproxy.toml",
         (
-            (("sql",), {"metavar": "SQL", "help": "one SELECT, or a file of several (.sql)"}),
-            (("--budget",), {"metavar": "E", "type": exactly, "help": "an epsilon to split among them"}),
-            (("--verbose",), {"action": "store_true", "help": "with what is run"}),
+            option("sql", "one SELECT, or a file of several (.sql)", metavar="SQL"),
+            option("--budget", "an epsilon to split among them", metavar="E", type=exactly),
+            option("--verbose", "with what is run", action="store_true"),
             JSON,
             CONFIG,
             DATABASE,
-            (
-                ("--role",),
-                {
-                    "action": "append",
-                    "metavar": "ROLE",
-                    "help": "who asks (default: every role with a grant)",
-                },
-            ),
+            option("--role", "who asks (default: every role with a grant)", action="append", metavar="ROLE"),
         ),
         "cli.budget:explain",
     ),
@@ -208,7 +176,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         (
             CONFIG,
             DATABASE,
-            (("--output",), {"type": Path, "metavar": "FILE", "help": "the HTML file (default: stdout)"}),
+            option("--output", "the HTML file (default: stdout)", type=Path, metavar="FILE"),
         ),
         "cli.report:command",
     ),
@@ -217,9 +185,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "let a budget, or one user of it, begin anew; the ceilings of its tables never do",
         "dpproxy budget reset research --user ann --reason 'a mistaken query' --config dpproxy.toml",
         (
-            (("name",), {"metavar": "NAME", "help": "the budget"}),
-            (("--user",), {"metavar": "USER", "help": "one user of it alone"}),
-            (("--reason",), {"metavar": "TEXT", "required": True, "help": "why; the ledger keeps it"}),
+            option("name", "the budget", metavar="NAME"),
+            option("--user", "one user of it alone", metavar="USER"),
+            option("--reason", "why; the ledger keeps it", metavar="TEXT", required=True),
             CONFIG,
             DATABASE,
             JSON,
@@ -231,7 +199,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "build a protected view anew, and charge it anew; progress goes to stderr",
         "dpproxy view build patients_dp --config dpproxy.toml",
         (
-            (("name",), {"metavar": "NAME", "help": "the view, as the policy declares it"}),
+            option("name", "the view, as the policy declares it", metavar="NAME"),
             CONFIG,
             DATABASE,
             JSON,
@@ -250,11 +218,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "print what protected views promise, side by side; exact figures for a role with EXACT SELECT alone",
         "dpproxy view verify patients_dp patients_k --role dpo --config dpproxy.toml",
         (
-            (("name",), {"metavar": "NAME", "nargs": "+", "help": "the views"}),
-            (
-                ("--role",),
-                {"metavar": "ROLE", "action": "append", "help": "look as this role, too; it is on record"},
-            ),
+            option("name", "the views", metavar="NAME", nargs="+"),
+            option("--role", "look as this role, too; it is on record", metavar="ROLE", action="append"),
             CONFIG,
             DATABASE,
             JSON,
@@ -268,7 +233,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         (
             CONFIG,
             DATABASE,
-            (("--file",), {"metavar": "BACKUP", "type": Path, "help": "check a backup of it instead"}),
+            option("--file", "check a backup of it instead", metavar="BACKUP", type=Path),
             JSON,
         ),
         "cli.ledger:verify",
@@ -280,9 +245,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
         (
             CONFIG,
             DATABASE,
-            (("--format",), {"choices": ("csv", "json"), "default": "csv", "help": "csv (default) or json"}),
-            (("--output",), {"metavar": "FILE", "type": Path, "help": "a file (default: stdout)"}),
-            (("--json",), {"action": "store_true", "help": "the same as --format json"}),
+            option("--format", "csv (default) or json", choices=("csv", "json"), default="csv"),
+            option("--output", "a file (default: stdout)", metavar="FILE", type=Path),
+            option("--json", "the same as --format json", action="store_true"),
         ),
         "cli.ledger:export",
     ),
@@ -290,7 +255,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "ledger backup",
         "copy the ledger to a new file while proxies serve from it, and verify the copy",
         "dpproxy ledger backup /backup/ledger-2026-11-21.sqlite --config dpproxy.toml",
-        ((("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}), CONFIG, DATABASE, JSON),
+        (option("file", "the file to make", metavar="FILE", type=Path), CONFIG, DATABASE, JSON),
         "cli.ledger:back_up",
     ),
     Command(
@@ -298,11 +263,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "move old entries to a new file; sums, chain and what can be asked again stay",
         "dpproxy ledger archive /backup/ledger-to-2026.sqlite --before 2026-01-01 --config dpproxy.toml",
         (
-            (("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}),
-            (
-                ("--before",),
-                {"metavar": "DATE", "required": True, "help": "entries of before this day (UTC) leave"},
-            ),
+            option("file", "the file to make", metavar="FILE", type=Path),
+            option("--before", "entries of before this day (UTC) leave", metavar="DATE", required=True),
             CONFIG,
             DATABASE,
             JSON,
@@ -320,7 +282,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "backup",
         "copy the state of all data sources, and the users, to a new directory while proxies serve",
         "dpproxy backup /backup/dpproxy-2026-11-21 --config dpproxy.toml",
-        ((("directory",), {"metavar": "DIR", "type": Path, "help": "the directory to make"}), CONFIG),
+        (option("directory", "the directory to make", metavar="DIR", type=Path), CONFIG),
         "cli.state:backup",
     ),
     Command(
@@ -328,9 +290,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "put a backup back where there is no state; exit status 1 where its ledger is behind its high-water mark",
         "dpproxy restore /backup/dpproxy-2026-11-21 --config dpproxy.toml",
         (
-            (("directory",), {"metavar": "DIR", "type": Path, "help": "what dpproxy backup has made"}),
+            option("directory", "what dpproxy backup has made", metavar="DIR", type=Path),
             CONFIG,
-            (("--database",), {"metavar": "NAME", "help": "this data source alone (default: all)"}),
+            option("--database", "this data source alone (default: all)", metavar="NAME"),
         ),
         "cli.state:restore",
     ),
@@ -345,7 +307,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "completion",
         "print what a shell reads to complete commands and options",
         "dpproxy completion bash >> ~/.bashrc",
-        ((("shell",), {"choices": SHELLS, "help": "bash or zsh"}),),
+        (option("shell", "bash or zsh", choices=SHELLS),),
         "cli.completion:command",
     ),
     Command(
@@ -356,14 +318,12 @@ COMMANDS: Final[tuple[Command, ...]] = (
             CONFIG,
             DATABASE,
             JSON,
-            (
-                ("--runs",),
-                {
-                    "type": int,
-                    "default": 100,
-                    "metavar": "N",
-                    "help": "samples of each side, 0 for none (default: 100)",
-                },
+            option(
+                "--runs",
+                "samples of each side, 0 for none (default: 100)",
+                type=int,
+                default=100,
+                metavar="N",
             ),
         ),
         "assurance.selftest:selftest",
@@ -380,40 +340,23 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "bound epsilon from below by answers of proxies that differ by one person; exit status 1 above the promise",
         "dpproxy audit --epsilon 1 --runs 100",
         (
-            (
-                ("url",),
-                {
-                    "metavar": "URL",
-                    "nargs": "*",
-                    "help": "two proxies (default: two of its own over made-up data)",
-                },
+            option(
+                "url", "two proxies (default: two of its own over made-up data)", metavar="URL", nargs="*"
             ),
-            (
-                ("--sql",),
-                {
-                    "metavar": "SQL",
-                    "action": "append",
-                    "help": "what to ask (default: every aggregate; may be given again)",
-                },
+            option(
+                "--sql",
+                "what to ask (default: every aggregate; may be given again)",
+                metavar="SQL",
+                action="append",
             ),
-            (
-                ("--epsilon",),
-                {
-                    "type": exactly,
-                    "default": "1",
-                    "metavar": "E",
-                    "help": "the promise for one statement (default: 1)",
-                },
+            option(
+                "--epsilon",
+                "the promise for one statement (default: 1)",
+                type=exactly,
+                default="1",
+                metavar="E",
             ),
-            (
-                ("--runs",),
-                {
-                    "type": int,
-                    "default": 100,
-                    "metavar": "N",
-                    "help": "how often to ask each side (default: 100)",
-                },
-            ),
+            option("--runs", "how often to ask each side (default: 100)", type=int, default=100, metavar="N"),
         ),
         "assurance.audit:command",
     ),

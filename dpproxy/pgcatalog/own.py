@@ -17,17 +17,10 @@ _OWN = (
 )  # fmt: skip
 """Constructs without FROM that are answered beside the catalogue alone: lists, numbers of objects, whose session it is,
 operators by their schema, and what tools write SQL with."""
-_TYPES = frozenset(
-    {
-        exp.DType.BPCHAR,
-        exp.DType.CHAR,
-        exp.DType.INET,
-        exp.DType.JSONB,
-        exp.DType.NAME,
-        exp.DType.USERDEFINED,
-        exp.DType.VARBINARY,
-    }
-)
+_TYPES = frozenset({
+    exp.DType.BPCHAR, exp.DType.CHAR, exp.DType.INET, exp.DType.JSONB, exp.DType.NAME, exp.DType.USERDEFINED,
+    exp.DType.VARBINARY,
+})  # fmt: skip
 """Types that columns of the catalogue have, and no others here; and bytes, which nothing else computes with."""
 
 

@@ -204,13 +204,7 @@ def _whole(node: exp.Expr) -> None:
 
 
 _DROPPED: dict[str | None, Callable[[exp.Expr], None]] = {
-    "expressions": _item,
-    "this": _side,
-    "expression": _side,
-    "joins": _whole,
-    "order": _whole,
-    "limit": _whole,
-    "offset": _whole,
-    "distinct": _whole,
-}
+    "expressions": _item, "this": _side, "expression": _side, "joins": _whole, "order": _whole, "limit": _whole,
+    "offset": _whole, "distinct": _whole,
+}  # fmt: skip
 """How a part is left out, by what it is called where it stands."""

@@ -39,42 +39,18 @@ HINTS: dict[type[exp.Expr], str] = {
 }
 
 CLAUSES: dict[str, str] = {
-    "joins": "JOIN",
-    "laterals": "LATERAL",
-    "with_": "WITH",
-    "qualify": "QUALIFY",
-    "sample": "a sample of rows",
-    "windows": "WINDOW",
-    "locks": "FOR UPDATE",
-    "into": "INTO",
-    "pivots": "PIVOT",
-    "query": "a subquery in IN",
-    "unnest": "UNNEST in IN",
-    "all": "GROUP BY ALL",
-    "rollup": "ROLLUP",
-    "cube": "CUBE",
-    "grouping_sets": "GROUPING SETS",
-    "on": "DISTINCT ON",
-    "only": "ONLY",
-    "catalog": "a database before the schema",
-    "columns": "a list of names after a table's alias",
-    "symmetric": "BETWEEN SYMMETRIC",
-    "kind": "this type",
-}
+    "joins": "JOIN", "laterals": "LATERAL", "with_": "WITH", "qualify": "QUALIFY", "sample": "a sample of rows",
+    "windows": "WINDOW", "locks": "FOR UPDATE", "into": "INTO", "pivots": "PIVOT", "query": "a subquery in IN",
+    "unnest": "UNNEST in IN", "all": "GROUP BY ALL", "rollup": "ROLLUP", "cube": "CUBE",
+    "grouping_sets": "GROUPING SETS", "on": "DISTINCT ON", "only": "ONLY", "catalog": "a database before the schema",
+    "columns": "a list of names after a table's alias", "symmetric": "BETWEEN SYMMETRIC", "kind": "this type",
+}  # fmt: skip
 """A clause by the name its tree keeps it under."""
 _NAMED: dict[type[exp.Expr], str] = {
-    exp.GroupConcat: "string_agg()",
-    exp.Explode: "unnest()",
-    exp.Bracket: "an element of a list",
-    exp.Var: "this parameter",
-    exp.Placeholder: "this parameter",
-    exp.TryCast: "TRY_CAST",
-    exp.Exists: "EXISTS",
-    exp.Any: "ANY",
-    exp.All: "ALL",
-    exp.Array: "a list",
-    exp.Struct: "a record",
-}
+    exp.GroupConcat: "string_agg()", exp.Explode: "unnest()", exp.Bracket: "an element of a list",
+    exp.Var: "this parameter", exp.Placeholder: "this parameter", exp.TryCast: "TRY_CAST", exp.Exists: "EXISTS",
+    exp.Any: "ANY", exp.All: "ALL", exp.Array: "a list", exp.Struct: "a record",
+}  # fmt: skip
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
                exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip
 FUNCTIONS = (

@@ -517,15 +517,6 @@ _LIMITS: dict[tuple[str, ...], str] = {
     ("default", "epsilon"): "default_epsilon",
 }
 _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
-    "alter": _alter_table,
-    "create": _create,
-    "drop": _drop,
-    "grant": _grant,
-    "revoke": _revoke,
-    "advance": _advance,
-    "show": _show,
-    "suggest": _suggest,
-    "refresh": refresh_view,
-    "verify": verify_views,
-    "reset": _reset,
-}
+    "alter": _alter_table, "create": _create, "drop": _drop, "grant": _grant, "revoke": _revoke, "advance": _advance,
+    "show": _show, "suggest": _suggest, "refresh": refresh_view, "verify": verify_views, "reset": _reset,
+}  # fmt: skip

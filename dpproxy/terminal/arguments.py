@@ -9,21 +9,24 @@ from pathlib import Path
 from msgspec import Struct
 
 Arguments = argparse.Namespace
-Option = tuple[tuple[str, ...], dict[str, object]]
+Option = tuple[str, dict[str, object]]
 """Arguments of ``add_argument``."""
 
-CONFIG: Option = (
-    ("--config",),
-    {"metavar": "FILE", "type": Path, "required": True, "help": "the configuration, a TOML file"},
+
+def option(name: str, told: str, **rest: object) -> Option:
+    """An option, or an argument, by its name and what is told of it."""
+    return name, {"help": told, **rest}
+
+
+CONFIG: Option = option(
+    "--config", "the configuration, a TOML file", metavar="FILE", type=Path, required=True
 )
-DATABASE: Option = (
-    ("--database",),
-    {"metavar": "NAME", "help": "the data source, where the configuration has several"},
+DATABASE: Option = option(
+    "--database", "the data source, where the configuration has several", metavar="NAME"
 )
-JSON: Option = (("--json",), {"action": "store_true", "help": "print one JSON document"})
-PASSWORD: Option = (
-    ("--password-stdin",),
-    {"action": "store_true", "help": "read the password from the first line of stdin"},
+JSON: Option = option("--json", "print one JSON document", action="store_true")
+PASSWORD: Option = option(
+    "--password-stdin", "read the password from the first line of stdin", action="store_true"
 )
 
 _PACKAGE = Path(__file__).parents[1]
@@ -87,8 +90,8 @@ def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
             epilog=f"example:\n  {command.example}\n\ndocumentation:\n  {DOCUMENTATION / 'docs' / 'commands.md'}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        for names, keywords in command.options:
-            inner.add_argument(*names, **keywords)  # type: ignore[arg-type]
+        for name, keywords in command.options:
+            inner.add_argument(name, **keywords)  # type: ignore[arg-type]
         inner.set_defaults(run=command.run)
     return parser
 

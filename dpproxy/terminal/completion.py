@@ -32,7 +32,7 @@ def script(commands: Sequence[Command], shell: str) -> str:
         words[""].add(group or name)
         if group:
             words.setdefault(group, set()).add(name)
-        named = sorted({"--help", *(n for names, _ in command.options for n in names if n.startswith("-"))})
+        named = sorted({"--help", *(name for name, _ in command.options if name.startswith("-"))})
         options[command.name] = " ".join(named)
     cases = [f'      "") known="{" ".join(sorted(words.pop("")))}" ;;']
     cases += [

@@ -113,16 +113,8 @@ class ScramServer:
     """
 
     __slots__ = (
-        "_bare",
-        "_binding",
-        "_bound",
-        "_gs2",
-        "_known",
-        "_nonce",
-        "_secret",
-        "_server_first",
-        "_user",
-    )
+        "_bare", "_binding", "_bound", "_gs2", "_known", "_nonce", "_secret", "_server_first", "_user",
+    )  # fmt: skip
 
     def __init__(
         self,

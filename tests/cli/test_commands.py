@@ -43,7 +43,7 @@ def test_what_asks_no_engine_imports_none(words: str, status: int, tmp_path: Pat
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_what_is_looked_at_is_told_in_json_too(command: Command):
     looked_at = {"check", "explain", "budget", "ledger", "view", "policy"}
-    has_json = any(names == ("--json",) for names, _ in command.options)
+    has_json = any(name == "--json" for name, _ in command.options)
     assert has_json or command.name.split()[0] not in looked_at
 
 

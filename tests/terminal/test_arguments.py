@@ -9,7 +9,7 @@ Captured = pytest.CaptureFixture[str]
 
 COMMANDS = (
     Command("serve", "answer", "dpproxy serve", (CONFIG,), "cli:main"),
-    Command("user add", "add a user", "dpproxy user add", ((("name",), {"help": "who"}),), "cli:main"),
+    Command("user add", "add a user", "dpproxy user add", (("name", {"help": "who"}),), "cli:main"),
     Command("user drop", "drop a user", "dpproxy user drop", (), "cli:main"),
 )
 

@@ -33,15 +33,6 @@ CHOICES: Final = {
 """Every mechanism that chooses a value instead of adding noise, by its name in messages and records."""
 
 __all__ = [
-    "CHOICES",
-    "MECHANISMS",
-    "Additive",
-    "Exponential",
-    "Gaussian",
-    "Laplace",
-    "Quantile",
-    "Quantiles",
-    "Selection",
-    "Shortest",
-    "Staircase",
-]
+    "CHOICES", "MECHANISMS", "Additive", "Exponential", "Gaussian", "Laplace", "Quantile", "Quantiles", "Selection",
+    "Shortest", "Staircase",
+]  # fmt: skip

@@ -17,30 +17,12 @@ from dpproxy.values.pgtypes import ARRAYS, Column
 
 
 _PG_CLASS_DEFAULTS: dict[str, object] = {
-    "reloftype": 0,
-    "relowner": oids.OWNER,
-    "relfilenode": 0,
-    "reltablespace": 0,
-    "relpages": 0,
-    "reltuples": -1,
-    "relallvisible": 0,
-    "reltoastrelid": 0,
-    "relhasindex": False,
-    "relisshared": False,
-    "relpersistence": "p",
-    "relchecks": 0,
-    "relhasrules": False,
-    "relhastriggers": False,
-    "relhassubclass": False,
-    "relrowsecurity": False,
-    "relforcerowsecurity": False,
-    "relispopulated": True,
-    "relreplident": "n",
-    "relispartition": False,
-    "relrewrite": 0,
-    "relfrozenxid": 0,
-    "relminmxid": 0,
-}
+    "reloftype": 0, "relowner": oids.OWNER, "relfilenode": 0, "reltablespace": 0, "relpages": 0, "reltuples": -1,
+    "relallvisible": 0, "reltoastrelid": 0, "relhasindex": False, "relisshared": False, "relpersistence": "p",
+    "relchecks": 0, "relhasrules": False, "relhastriggers": False, "relhassubclass": False, "relrowsecurity": False,
+    "relforcerowsecurity": False, "relispopulated": True, "relreplident": "n", "relispartition": False,
+    "relrewrite": 0, "relfrozenxid": 0, "relminmxid": 0,
+}  # fmt: skip
 """The same for every relation: no statistics, no sizes."""
 
 
@@ -116,17 +98,9 @@ def pg_class(others: Iterable[CatalogueTable]) -> CatalogueTable:
 
 
 _PG_ATTRIBUTE_DEFAULTS: dict[str, object] = {
-    "attstattarget": -1,
-    "attcacheoff": -1,
-    "attcompression": "",
-    "atthasdef": False,
-    "atthasmissing": False,
-    "attidentity": "",
-    "attgenerated": "",
-    "attisdropped": False,
-    "attislocal": True,
-    "attinhcount": 0,
-}
+    "attstattarget": -1, "attcacheoff": -1, "attcompression": "", "atthasdef": False, "atthasmissing": False,
+    "attidentity": "", "attgenerated": "", "attisdropped": False, "attislocal": True, "attinhcount": 0,
+}  # fmt: skip
 
 
 def _pg_attribute_rows(view: CatalogueView) -> Iterator[Row]:

@@ -33,21 +33,10 @@ from dpproxy.values.pgtypes import (
 
 
 _DEFAULTS: dict[str, object] = {
-    "contype": "c",
-    "condeferrable": False,
-    "condeferred": False,
-    "convalidated": True,
-    "contypid": 0,
-    "conindid": 0,
-    "conparentid": 0,
-    "confrelid": 0,
-    "confupdtype": " ",
-    "confdeltype": " ",
-    "confmatchtype": " ",
-    "conislocal": True,
-    "coninhcount": 0,
-    "connoinherit": False,
-}
+    "contype": "c", "condeferrable": False, "condeferred": False, "convalidated": True, "contypid": 0, "conindid": 0,
+    "conparentid": 0, "confrelid": 0, "confupdtype": " ", "confdeltype": " ", "confmatchtype": " ",
+    "conislocal": True, "coninhcount": 0, "connoinherit": False,
+}  # fmt: skip
 _KEY: dict[str, object] = {"connoinherit": True}
 _FOREIGN: dict[str, object] = {
     **_KEY, "confupdtype": "a", "confdeltype": "a", "confmatchtype": "s",

@@ -137,15 +137,9 @@ PG_AGGREGATE = table("pg_catalog", "pg_aggregate", _pg_aggregate_rows)
 def _pg_language_rows(_view: CatalogueView) -> Iterator[Row]:
     for oid, name, trusted in ((12, "internal", False), (14, "sql", True)):
         yield {
-            "oid": oid,
-            "lanname": name,
-            "lanowner": oids.OWNER,
-            "lanispl": False,
-            "lanpltrusted": trusted,
-            "lanplcallfoid": 0,
-            "laninline": 0,
-            "lanvalidator": 0,
-        }
+            "oid": oid, "lanname": name, "lanowner": oids.OWNER, "lanispl": False, "lanpltrusted": trusted,
+            "lanplcallfoid": 0, "laninline": 0, "lanvalidator": 0,
+        }  # fmt: skip
 
 
 TABLES = (

@@ -97,16 +97,10 @@ def _views_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         if relation.kind == "v":
             yield {
-                "table_catalog": view.database,
-                "table_schema": schema,
-                "table_name": relation.name,
-                "check_option": "NONE",
-                "is_updatable": "NO",
-                "is_insertable_into": "NO",
-                "is_trigger_updatable": "NO",
-                "is_trigger_deletable": "NO",
-                "is_trigger_insertable_into": "NO",
-            }
+                "table_catalog": view.database, "table_schema": schema, "table_name": relation.name,
+                "check_option": "NONE", "is_updatable": "NO", "is_insertable_into": "NO",
+                "is_trigger_updatable": "NO", "is_trigger_deletable": "NO", "is_trigger_insertable_into": "NO",
+            }  # fmt: skip
 
 
 # information_schema.table_privileges: the caller may SELECT what it sees.
@@ -115,15 +109,9 @@ def _views_rows(view: CatalogueView) -> Iterator[Row]:
 def _table_privileges_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         yield {
-            "grantor": OWNER,
-            "grantee": view.user,
-            "table_catalog": view.database,
-            "table_schema": schema,
-            "table_name": relation.name,
-            "privilege_type": "SELECT",
-            "is_grantable": "NO",
-            "with_hierarchy": "YES",
-        }
+            "grantor": OWNER, "grantee": view.user, "table_catalog": view.database, "table_schema": schema,
+            "table_name": relation.name, "privilege_type": "SELECT", "is_grantable": "NO", "with_hierarchy": "YES",
+        }  # fmt: skip
 
 
 # information_schema.schemata: the schemas.

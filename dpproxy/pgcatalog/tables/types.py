@@ -20,19 +20,10 @@ def built_in() -> dict[int, Mapping[str, Any]]:
 
 
 _FIXED: Row = {
-    "typnamespace": oids.CATALOGUE,
-    "typowner": oids.OWNER,
-    "typisdefined": True,
-    "typdelim": ",",
-    "typrelid": 0,
-    "typmodin": "-",
-    "typmodout": "-",
-    "typanalyze": "-",
-    "typnotnull": False,
-    "typbasetype": 0,
-    "typtypmod": -1,
+    "typnamespace": oids.CATALOGUE, "typowner": oids.OWNER, "typisdefined": True, "typdelim": ",", "typrelid": 0,
+    "typmodin": "-", "typmodout": "-", "typanalyze": "-", "typnotnull": False, "typbasetype": 0, "typtypmod": -1,
     "typndims": 0,
-}
+}  # fmt: skip
 
 
 def _row(fact: Row) -> Row:

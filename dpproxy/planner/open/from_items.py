@@ -304,16 +304,8 @@ def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: FromEntry, scope: Sc
 
 
 _EXACT = (
-    exp.Column,
-    exp.Identifier,
-    exp.Literal,
-    exp.Cast,
-    exp.DataType,
-    exp.Paren,
-    exp.Add,
-    exp.Sub,
-    exp.Neg,
-)
+    exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Paren, exp.Add, exp.Sub, exp.Neg,
+)  # fmt: skip
 """What has one value for each combination of values of its columns."""
 
 

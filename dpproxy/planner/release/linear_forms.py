@@ -188,13 +188,7 @@ def _called(call: AggregateCall) -> Form | None:
 
 
 _RULES: dict[type[exp.Expr], Callable[[_Forms, exp.Expr], Form | None]] = {
-    exp.Paren: _Forms.inner,
-    exp.Neg: _Forms.negative,
-    exp.Add: _Forms.sum,
-    exp.Sub: _Forms.sum,
-    exp.Mul: _Forms.product,
-    exp.Div: _Forms.quotient,
-    exp.Cast: _Forms.rounded,
-    exp.Round: _Forms.rounded,
+    exp.Paren: _Forms.inner, exp.Neg: _Forms.negative, exp.Add: _Forms.sum, exp.Sub: _Forms.sum,
+    exp.Mul: _Forms.product, exp.Div: _Forms.quotient, exp.Cast: _Forms.rounded, exp.Round: _Forms.rounded,
     exp.Nullif: _Forms.unless,
-}
+}  # fmt: skip
