@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from psycopg.pq.abc import PGconn, PGresult
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
-from dpproxy.algebra.request import Prepared, Request, SelectStatement, ViewRead
+from dpproxy.algebra.request import Oids, Prepared, Request, SelectStatement, ViewRead
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.policy.statements import Listing, Show
 from dpproxy.session.queries import Queries
@@ -92,13 +92,7 @@ class FakeEngine:
         self.closed.set()
 
     def prepare(
-        self,
-        caller: Caller,
-        sql: str,
-        types: Sequence[int],
-        settings: Settings,
-        *,
-        only_at_hand: bool = False,
+        self, caller: Caller, sql: str, types: Oids, settings: Settings, *, only_at_hand: bool = False
     ) -> Prepared | None:
         if only_at_hand:
             return None

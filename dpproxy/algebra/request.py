@@ -25,6 +25,8 @@ from dpproxy.values.pgtypes import Column, SqlType
 from dpproxy.values.structs import PartlyShown
 
 T = TypeVar("T")
+Oids = Sequence[int]
+"""Of the types of parameters, 0 for unknown."""
 
 
 class SelectStatement(Struct, frozen=True):

@@ -4,21 +4,20 @@ Each statement of ours reads a table of such names through a query that gives it
 takes that for the table itself.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Unpack, cast
 
 import pyarrow as pa
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable
-from dpproxy.backends.duckdb.source import Select
-from dpproxy.backends.source import Source
+from dpproxy.backends.source import IsCancelled, Reading, Source, Values
 from dpproxy.sql.lexer import TokenKind, tokens
 from dpproxy.sql.quoting import quoted
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import CheckConstraint, Constraint, ForeignKey, Schema, SqlType, UniqueKey
+from dpproxy.values.pgtypes import CheckConstraint, Constraint, ForeignKey, Schema, UniqueKey
 from udfs.privacy import Exact
 
 _SMALL = str.maketrans({letter: letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
@@ -99,28 +98,13 @@ class Folded:
         return self._source.prepared_names()
 
     def run(
-        self,
-        query: nodes.Query,
-        parameters: Mapping[str, object],
-        session: str,
-        *,
-        few: Sequence[SqlType] | None = None,
-        select: Select | None = None,
-        cancelled: Callable[[], bool] = lambda: False,
-        epoch: int = 0,
+        self, query: nodes.Query, parameters: Values, session: str, **how: Unpack[Reading]
     ) -> Exact[pa.Table]:
         """Run one statement of ours over protected tables."""
-        return self._source.run(
-            self._over(query), parameters, session, few=few, select=select, cancelled=cancelled, epoch=epoch
-        )
+        return self._source.run(self._over(query), parameters, session, **how)
 
     def build(
-        self,
-        name: str,
-        query: nodes.Query | None,
-        parameters: Mapping[str, object],
-        session: str,
-        cancelled: Callable[[], bool],
+        self, name: str, query: nodes.Query | None, parameters: Values, session: str, cancelled: IsCancelled
     ) -> None:
         """Make a prepared table of the rows of a query; drop it where there is none."""
         over = None if query is None else self._over(query)

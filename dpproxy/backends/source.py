@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 import pyarrow as pa
 from msgspec import Struct
@@ -12,6 +12,19 @@ from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.duckdb.source import Select
 from dpproxy.values.pgtypes import Schema, SqlType
 from udfs.privacy import Exact
+
+Values = Mapping[str, object]
+"""Of parameters, by their numbers in a statement."""
+IsCancelled = Callable[[], bool]
+
+
+class Reading(TypedDict, total=False):
+    """How an exact stage is run: types of the keys of few rows, what selects groups, what stops it, and its epoch."""
+
+    few: Sequence[SqlType] | None
+    select: Select | None
+    cancelled: IsCancelled
+    epoch: int
 
 
 class Source(Protocol):
@@ -41,15 +54,7 @@ class Source(Protocol):
         """The prepared tables that are there."""
 
     def run(
-        self,
-        query: nodes.Query,
-        parameters: Mapping[str, object],
-        session: str,
-        *,
-        few: Sequence[SqlType] | None = None,
-        select: Select | None = None,
-        cancelled: Callable[[], bool] = lambda: False,
-        epoch: int = 0,
+        self, query: nodes.Query, parameters: Values, session: str, **how: Unpack[Reading]
     ) -> Exact[pa.Table]:
         """Run one statement of ours over protected tables.
 
@@ -58,12 +63,7 @@ class Source(Protocol):
         """
 
     def build(
-        self,
-        name: str,
-        query: nodes.Query | None,
-        parameters: Mapping[str, object],
-        session: str,
-        cancelled: Callable[[], bool],
+        self, name: str, query: nodes.Query | None, parameters: Values, session: str, cancelled: IsCancelled
     ) -> None:
         """Make a prepared table of the rows of a query; drop it where there is none."""
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
-from dpproxy.algebra.request import CatalogueQuery, Prepared, Request
+from dpproxy.algebra.request import CatalogueQuery, Oids, Prepared, Request
 from dpproxy.config.configuration import Config
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.recording import Record, RecordingEngine, recording
@@ -63,13 +63,7 @@ class Neutral:
         return ""
 
     def prepare(
-        self,
-        caller: Caller,
-        sql: str,
-        types: Sequence[int],
-        settings: Settings,
-        *,
-        only_at_hand: bool = False,
+        self, caller: Caller, sql: str, types: Oids, settings: Settings, *, only_at_hand: bool = False
     ) -> Prepared | None:
         """Parse and type a query over the catalogue. Raises a ``Refusal`` for any other statement."""
         if only_at_hand:

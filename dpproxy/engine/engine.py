@@ -22,6 +22,7 @@ from dpproxy.algebra.request import (
     ExplainOne,
     ExplainSeveral,
     OfUsers,
+    Oids,
     PolicyChange,
     PolicyPreview,
     PolicyRead,
@@ -222,13 +223,7 @@ class Engine:
     # --- statements -------------------------------------------------------------------------------
 
     def prepare(
-        self,
-        caller: Caller,
-        sql: str,
-        types: Sequence[int],
-        settings: Settings,
-        *,
-        only_at_hand: bool = False,
+        self, caller: Caller, sql: str, types: Oids, settings: Settings, *, only_at_hand: bool = False
     ) -> Prepared | None:
         """Parse and type a statement; nothing is spent. Raises a ``Refusal``."""
         if only_at_hand:

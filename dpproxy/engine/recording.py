@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dpproxy.accounting.tally import Tally, tallied
 from dpproxy.algebra.plan import Answer, Caller, Settings
-from dpproxy.algebra.request import Prepared, Request
+from dpproxy.algebra.request import Oids, Prepared, Request
 from dpproxy.config.configuration import Config
 from dpproxy.engine.engine import Engine
 from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome
@@ -67,13 +67,7 @@ class RecordingEngine:
             watcher.session_closed()
 
     def prepare(
-        self,
-        caller: Caller,
-        sql: str,
-        types: Sequence[int],
-        settings: Settings,
-        *,
-        only_at_hand: bool = False,
+        self, caller: Caller, sql: str, types: Oids, settings: Settings, *, only_at_hand: bool = False
     ) -> Prepared | None:
         """Parse and type a statement; a refusal is recorded."""
         begun = time.monotonic()

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar, cast
 from msgspec import Struct
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
-from dpproxy.algebra.request import Prepared, Request
+from dpproxy.algebra.request import Oids, Prepared, Request
 from dpproxy.values.grid import beginning
 from dpproxy.wire.messages import Backend
 
@@ -23,13 +23,7 @@ class Engine(Protocol):
         """A session ends."""
 
     def prepare(
-        self,
-        caller: Caller,
-        sql: str,
-        types: Sequence[int],
-        settings: Settings,
-        *,
-        only_at_hand: bool = False,
+        self, caller: Caller, sql: str, types: Oids, settings: Settings, *, only_at_hand: bool = False
     ) -> Prepared | None:
         """Parse and type a statement, which spends nothing. ``types`` are parameter OIDs, 0 for unknown."""
 

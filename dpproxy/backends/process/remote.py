@@ -29,6 +29,7 @@ from dpproxy.backends.process.batches import GONE, batches
 from dpproxy.backends.process.child import Child, ChildKeeper
 from dpproxy.backends.process.frames import Channel, unpacked
 from dpproxy.backends.process.limits import StatementLimits
+from dpproxy.backends.source import IsCancelled, Values
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import Schema, SqlType
 from udfs.privacy import Exact
@@ -165,12 +166,7 @@ class Remote:
         return Exact(table)
 
     def build(
-        self,
-        name: str,
-        query: nodes.Query | None,
-        parameters: Mapping[str, object],
-        session: str,
-        cancelled: Callable[[], bool],
+        self, name: str, query: nodes.Query | None, parameters: Values, session: str, cancelled: IsCancelled
     ) -> None:
         """Make a prepared table of the rows of a query; drop it where there is none."""
         sql, grown = None, None

@@ -27,7 +27,7 @@ from dpproxy.backends.servers.dialect import Dialect, Value, unanswered
 from dpproxy.backends.servers.prepared import Kept, PreparedStore
 from dpproxy.backends.servers.printer import PrintedQuery, statement
 from dpproxy.backends.servers.types import rows_of, types_of
-from dpproxy.backends.source import Source
+from dpproxy.backends.source import IsCancelled, Source, Values
 from dpproxy.values.errors import Refusal, Unsupported
 from dpproxy.values.pgtypes import Schema, SqlType
 from dpproxy.values.recent import Recent
@@ -202,12 +202,7 @@ class Pushed:
         return Exact(pa.concat_tables([types.empty_table(), *batches]))
 
     def build(
-        self,
-        name: str,
-        query: nodes.Query | None,
-        parameters: Mapping[str, object],
-        session: str,
-        cancelled: Callable[[], bool],
+        self, name: str, query: nodes.Query | None, parameters: Values, session: str, cancelled: IsCancelled
     ) -> None:
         """Make a prepared table; drop one, or the rows of a protected view."""
         if query is None:
