@@ -105,16 +105,12 @@ class Mechanism(Protocol):
     @property
     def loss(self) -> Loss | Concentrated:
         """The loss of one release of the whole vector."""
-        ...
 
     def noise_sd(self) -> tuple[float, ...]:
         """Return the standard deviation of each component."""
-        ...
 
     def half_width(self, confidence: Fraction | float) -> tuple[int, ...]:
         """Return the half-width of each component's interval around 0."""
-        ...
 
     def draw(self, count: int, words: Words = os.urandom) -> Integers:
         """Draw ``count`` noise vectors, shape (count, d)."""
-        ...

@@ -32,11 +32,9 @@ class Accountant(Protocol):
 
     def spend(self, loss: Loss | Concentrated, delta: Fraction) -> bool:
         """Charge a loss irrevocably and return true; if it would exceed the limit, charge nothing, return false."""
-        ...
 
     def remaining(self) -> Loss | Concentrated:
         """The loss that can still be spent."""
-        ...
 
 
 class Refining(Protocol[T_contra, T_co]):
@@ -45,16 +43,13 @@ class Refining(Protocol[T_contra, T_co]):
     @property
     def loss(self) -> Loss:
         """The loss of one answer."""
-        ...
 
     @property
     def delta(self) -> Fraction:
         """The delta of one answer."""
-        ...
 
     def release(self, truth: T_contra) -> T_co:
         """Draw one answer."""
-        ...
 
 
 class Filter:

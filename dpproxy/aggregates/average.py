@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
-from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Ends, Error, Measure, Noise
 from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -119,9 +119,7 @@ class Average(Struct, frozen=True):
         squares = duck.binary("+", duck.double(fixed**2), duck.binary("*", from_count, from_count))
         return duck.binary("/", duck.call("sqrt", squares), count)
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         """By the joint law of both measures; where there is none, both lie in their intervals together."""
         if self._off(noise, confidence).linear is not None:
             value, reach = self.value(columns).sql, self.distance(columns, noise, confidence)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Ends, Error, Measure, Noise
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
@@ -58,9 +58,7 @@ class Count(Struct, frozen=True):
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:  # noqa: ARG002
         return duck.double(noise.sd[0])
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         half = duck.double(float(noise.half_width(confidence)[0]))
         count = duck.cast(columns[0], "DOUBLE")
         low = duck.call("greatest", duck.binary("-", count, half), duck.double(0.0))

@@ -17,7 +17,7 @@ from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import argument
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.filter import kept
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.aggregates.operands import Condition, compiled, number, plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -48,9 +48,7 @@ class GeometricMean(Struct, frozen=True):
         """To first order: the value times that of the average."""
         return f.times(self.value(columns).sql, self.logarithms.noise_sd(columns, noise))
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         low, high = self.logarithms.interval(columns, noise, confidence)
         return duck.call("exp", low), duck.call("exp", high)
 

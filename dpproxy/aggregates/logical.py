@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.count import count_measure
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, boolean
@@ -41,9 +41,7 @@ class Decided(Struct, frozen=True):
         """Of the number of rows, which is what noise was added to."""
         return duck.double(noise.sd[0])
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         """0 is false and 1 true: both ends the same where the number's interval lies on one side of 1."""
         count = duck.cast(columns[0], "DOUBLE")
         half = duck.double(float(noise.half_width(confidence)[0]))

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 from sqlglot import exp
 
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.aggregates.operands import Condition, plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -63,9 +63,7 @@ class Mode(Struct, frozen=True):
         del columns, noise
         raise _not_a_number("noise_sd")
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         del columns, noise, confidence
         raise _not_a_number("ci_low")
 

@@ -48,6 +48,10 @@ Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]
 """A released number and the law of its noise, all DOUBLE: the value; ``fixed``, ``slope``, ``centre`` of ``Draws``."""
 
 
+Ends = tuple[nodes.Expr, nodes.Expr]
+"""Of an interval, both DOUBLE."""
+
+
 class Error(Struct, frozen=True):
     """The predicted error of one output column, in its own unit; None where it depends on a count."""
 
@@ -72,27 +76,19 @@ class Aggregate(Protocol):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What is computed exactly and released."""
-        ...
 
     @property
     def type(self) -> SqlType:
         """PostgreSQL's type of the call."""
-        ...
 
     def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         """The call's value from released measures."""
-        ...
 
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         """The standard deviation of the noise, a DOUBLE."""
-        ...
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
-        """Ends (DOUBLE) of an interval that holds the value before noise with at least this probability."""
-        ...
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
+        """The ends of an interval that holds the value before noise with at least this probability."""
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         """What EXPLAIN (PRIVACY) says, from the policy alone."""
-        ...

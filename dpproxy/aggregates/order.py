@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument
 from dpproxy.aggregates.filter import kept
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.aggregates.operands import Condition, compiled, name_of, number, plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -124,9 +124,7 @@ class OrderStatistic(Struct, frozen=True):
         del columns, noise
         raise self._rank("noise_sd")
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         del noise, confidence  # the bounds were released for it
         if self.argument.typed.first is not None:
             raise Unsupported(

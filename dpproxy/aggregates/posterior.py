@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -65,9 +65,7 @@ class Posterior(Struct, frozen=True):
         """Of the draw."""
         return self.inner.noise_sd(columns, noise)
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         """The draw's own: it holds the value before noise whatever was believed."""
         return self.inner.interval(columns, noise, confidence)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
@@ -94,9 +94,7 @@ class Refined(Struct, frozen=True):
         del columns, noise
         raise _no_noise("noise_sd")
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         del columns, noise, confidence
         raise _no_noise("ci_low")
 

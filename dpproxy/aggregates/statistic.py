@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.joint import COUNT, Law
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.aggregates.moments import Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.algebra import nodes
@@ -90,9 +90,7 @@ class Statistic(Struct, frozen=True):
         """Half-widths that hold together, by the union bound."""
         return noise.half_width(1 - (1 - confidence) / len(self.function.parts))
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         """All sums lie in their intervals together; interval arithmetic holds every value they can make.
 
         Where the joint law of the noise bounds variances and covariances, little is left for the sums by themselves.

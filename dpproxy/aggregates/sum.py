@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.count import count_measure
-from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Ends, Error, Measure, Noise
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
@@ -123,9 +123,7 @@ class Sum(Struct, frozen=True):
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:  # noqa: ARG002
         return duck.double(self._sd(noise))
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         value = steps_to_value(self._total(columns), self.argument.unit)
         half = duck.double(self._half_width(noise, confidence))
         return duck.binary("-", value, half), duck.binary("+", value, half)

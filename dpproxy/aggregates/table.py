@@ -51,7 +51,6 @@ class Builder(Protocol):
         /,
     ) -> Aggregate:
         """Compile the call's arguments. Raises a ``Refusal``."""
-        ...
 
 
 def is_call(node: exp.Expr) -> bool:

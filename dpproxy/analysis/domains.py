@@ -22,11 +22,9 @@ class Lookup(Protocol):
 
     def __call__(self, table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
         """Its distinct values, so many at most."""
-        ...
 
     def ends(self, table: str, column: str) -> tuple[Scalar, Scalar] | None:
         """The first and the last of whole numbers or days, where everything between them is there, too."""
-        ...
 
 
 LONGEST_READ = 1_000

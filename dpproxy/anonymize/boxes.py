@@ -29,28 +29,22 @@ class Line(Protocol):
     @property
     def last(self) -> int:
         """The last position; the first is 0."""
-        ...
 
     @property
     def depth(self) -> int:
         """About how many successive cuts reduce the whole line to single positions."""
-        ...
 
     def positions(self, values: Integers) -> Integers:
         """Convert values of the attribute to positions."""
-        ...
 
     def values(self, positions: Integers) -> Integers:
         """Convert positions to values of the attribute."""
-        ...
 
     def sides(self, first: Integers, last: Integers) -> Floats:
         """The length of each interval; 0 for a single position."""
-        ...
 
     def cuts(self, first: Integers, last: Integers) -> Integers:
         """Where to cut each interval: the last position of its left part. Intervals have two positions or more."""
-        ...
 
 
 class Ruler(Struct, frozen=True):

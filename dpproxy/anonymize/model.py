@@ -199,7 +199,6 @@ class Method(Protocol):
 
     def check(self, request: ViewRequest) -> ViewBuild:
         """Validate and price; raises ``InvalidOption``. Reads no row."""
-        ...
 
 
 WORDS: Words = os.urandom

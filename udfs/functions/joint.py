@@ -33,7 +33,6 @@ class Joint(Mechanism, Protocol):
     @property
     def widths(self) -> tuple[int, ...]:
         """The sensitivities."""
-        ...
 
 
 Best = Callable[[tuple[int, ...], int], Joint]

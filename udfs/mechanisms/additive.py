@@ -29,14 +29,11 @@ class Additive(Mechanism, Protocol):
     @property
     def widths(self) -> tuple[int, ...]:
         """The sensitivities."""
-        ...
 
     @property
     def nano(self) -> int:
         """The loss of one release of the whole vector, in nano-epsilon or nano-rho."""
-        ...
 
     @staticmethod
     def best(widths: tuple[int, ...], nano: int) -> "Additive":
         """Return the mechanism of least error for these sensitivities."""
-        ...

@@ -42,11 +42,9 @@ class SymmetricNoise(Protocol):
 
     def noise_sd(self) -> tuple[float, ...]:
         """Of each component."""
-        ...
 
     def half_width(self, confidence: Fraction) -> tuple[int, ...]:
         """Of each component."""
-        ...
 
 
 class Draw(Struct, frozen=True):

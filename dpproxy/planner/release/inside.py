@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Error, Measure, Noise
 from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.order import fraction_of
 from dpproxy.algebra import nodes
@@ -102,9 +102,7 @@ class InsideStatistic(Struct, frozen=True):
         del columns
         return duck.double(noise.sd[0] * float(self.unit))
 
-    def interval(
-        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[nodes.Expr, nodes.Expr]:
+    def interval(self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction) -> Ends:
         [half] = noise.half_width(confidence)
         if isinstance(self.steps, MomentColumn):
             raise TypeMismatch(

@@ -28,29 +28,23 @@ class Field(Protocol):
     @property
     def name(self) -> str:
         """What the statement calls it."""
-        ...
 
     @property
     def column(self) -> Column:
         """Its name and type in the engine."""
-        ...
 
     @property
     def link(self) -> Link | None:
         """What its values identify, where it is a key column."""
-        ...
 
     def read(self, node: exp.Column) -> Typed:
         """The column as a value. Raises a ``Refusal``."""
-        ...
 
     def key(self, at: int | None) -> GroupKey:
         """The column as a group key. Raises a ``Refusal``."""
-        ...
 
     def moved(self, name: str, column: Column) -> "Field":
         """The same column under another name, held by another physical column."""
-        ...
 
 
 class KeyPart(Struct, frozen=True):
