@@ -3,7 +3,6 @@
 import socket
 import struct
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from msgspec import Struct
@@ -127,9 +126,7 @@ class Wire:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

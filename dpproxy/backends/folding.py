@@ -5,7 +5,6 @@ takes that for the table itself.
 """
 
 from collections.abc import Generator, Sequence
-from pathlib import Path
 from typing import Unpack, cast
 
 import pyarrow as pa
@@ -33,6 +32,8 @@ class Folded:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self.prepared_names, self.load, self.unload = source.prepared_names, source.load, source.unload
+        self.progress, self.interrupt, self.close = source.progress, source.interrupt, source.close
         self._own = source.schema()
         """Under the names that the engine has."""
         self._names = {small(name): name for name in self._own.tables}
@@ -93,10 +94,6 @@ class Folded:
         """The text of a statement, as the engine reads it."""
         return self._source.shown(self._over(query))
 
-    def prepared_names(self) -> set[str]:
-        """The prepared tables that are there."""
-        return self._source.prepared_names()
-
     def run(
         self, query: nodes.Query, parameters: Values, session: str, **how: Unpack[Reading]
     ) -> Exact[pa.Table]:
@@ -121,26 +118,6 @@ class Folded:
     def run_portions(self, query: nodes.Query, portion: int, session: str) -> Generator[pa.Table]:
         """Rows of a statement over public tables and views, so many as they are taken."""
         return self._source.run_portions(self._over(query), portion, session)
-
-    def load(self, name: str, path: Path, sql: str) -> None:
-        """Make a prepared table of the rows of a statement over a file of ours."""
-        self._source.load(name, path, sql)
-
-    def unload(self, name: str) -> None:
-        """Drop such a table."""
-        self._source.unload(name)
-
-    def progress(self, session: str) -> float | None:
-        """Which part is done of the table that a session builds."""
-        return self._source.progress(session)
-
-    def interrupt(self, session: str) -> None:
-        """Stop what a session runs."""
-        self._source.interrupt(session)
-
-    def close(self) -> None:
-        """Give the files back."""
-        self._source.close()
 
 
 def _constraint(one: Constraint) -> Constraint:

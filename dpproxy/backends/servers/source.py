@@ -110,6 +110,7 @@ class Pushed:
         self._server = server
         self._kept = None if keeper is None else Kept(keeper, server.dialect, server.tables)
         self._local = local
+        self.load, self.unload = local.load, local.unload
         self._state = state
         self._texts = Recent[tuple[PrintedQuery, PrintedQuery]](KNOWN)
         self._numbers = count()
@@ -248,14 +249,6 @@ class Pushed:
             return
         with self._copied(query, session) as copied:
             yield from self._local.run_portions(copied, portion, session)
-
-    def load(self, name: str, path: Path, sql: str) -> None:
-        """Have the rows of a protected view beside the data."""
-        self._local.load(name, path, sql)
-
-    def unload(self, name: str) -> None:
-        """Drop them."""
-        self._local.unload(name)
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
