@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
-from dpproxy.aggregates.model import Drawn, Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Ends, Measure, Noise
 from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dpproxy.aggregates.model import Drawn, Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Ends, Measure, Noise
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import INT8, SqlType

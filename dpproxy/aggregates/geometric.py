@@ -17,9 +17,10 @@ from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import argument
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.filter import kept
-from dpproxy.aggregates.model import Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.aggregates.operands import Condition, compiled, number, plain_operand
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.count import count_measure
-from dpproxy.aggregates.model import Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.values.pgtypes import BOOL, SqlType

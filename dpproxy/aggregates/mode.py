@@ -11,9 +11,10 @@ from typing import Any
 from msgspec import Struct
 from sqlglot import exp
 
-from dpproxy.aggregates.model import Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.aggregates.operands import Condition, plain_operand
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.keys import GroupKey

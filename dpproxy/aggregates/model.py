@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType
 from udfs.mechanisms.linear import Number
@@ -50,21 +51,6 @@ Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]
 
 Ends = tuple[nodes.Expr, nodes.Expr]
 """Of an interval, both DOUBLE."""
-
-
-class Error(Struct, frozen=True):
-    """The predicted error of one output column, in its own unit; None where it depends on a count."""
-
-    sensitivity: str
-    noise_sd: float | None
-    half_width: float | None
-    formula: str | None = None
-    over_count: float | None = None
-    """The half-width times the released count, where it is a share of that."""
-    rows: float | None = None
-    """The half-width in rows of the group, of their number or of ranks among them."""
-    span: float | None = None
-    """The most that one row adds to a total; of an average the width of its bounds."""
 
 
 class Aggregate(Protocol):

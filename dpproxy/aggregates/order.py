@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument
 from dpproxy.aggregates.filter import kept
-from dpproxy.aggregates.model import Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.aggregates.operands import Condition, compiled, name_of, number, plain_operand
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position

@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
-from dpproxy.aggregates.model import Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType

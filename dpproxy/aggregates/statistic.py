@@ -13,10 +13,11 @@ from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.joint import COUNT, Law
-from dpproxy.aggregates.model import Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.aggregates.moments import Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType

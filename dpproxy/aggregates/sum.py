@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.count import count_measure
-from dpproxy.aggregates.model import Drawn, Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Ends, Measure, Noise
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import FLOATS, INT2, INT4, INT8, NUMERIC, SqlType

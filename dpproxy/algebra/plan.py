@@ -133,7 +133,7 @@ class Output(Struct, frozen=True):
     column: Column
     scale: int | None
     floor: int | None = None
-    error: "ColumnError | None" = None
+    error: "Error | None" = None
     ceiling: int | None = None
     accuracy: "Accuracy | None" = None
     possible: "Possible | None" = None
@@ -182,10 +182,9 @@ class Accuracy(Struct, frozen=True):
     """Released values decide which rows there are: what a query around computes of all of them is over others then."""
 
 
-class ColumnError(Struct, frozen=True):
-    """The predicted error of one output column, in its own unit; the numbers are None where a count decides."""
+class Error(Struct, frozen=True):
+    """The predicted error of a column of an answer, in its own unit; the numbers are None where a count decides."""
 
-    aggregate: str
     sensitivity: str
     noise_sd: float | None
     half_width: float | None
@@ -196,6 +195,7 @@ class ColumnError(Struct, frozen=True):
     """The half-width in rows of the group, of their number or of ranks among them."""
     span: float | None = None
     """The most that one row adds to a total; of an average the width of its bounds."""
+    aggregate: str = ""
 
     def half(self, count: float) -> float | None:
         """The half-width in a group of so many rows, inside the bounds; None where it depends on more."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.average import Average
@@ -14,7 +14,7 @@ from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy, Bound, ColumnError, Possible, RowNoise
+from dpproxy.algebra.plan import Accuracy, Bound, Possible, RowNoise
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -112,8 +112,7 @@ def _column(
     ceiling = most_distinct(item.node.unnest(), scope.rows, scope.planning) if is_held else None
     error = None
     if call is not None:
-        found = call.error(scope.confidence)
-        error = ColumnError(duck.words(item.node.unnest()).lower(), *astuple(found))
+        error = replace(call.error(scope.confidence), aggregate=duck.words(item.node.unnest()).lower())
     held = replace(value, sql=duck.column(f"c{index}"))
     within = call.aggregate.limits if call is not None and isinstance(call.aggregate, Average) else None
     return OpenColumn(item.name, held, floor, error, literal, ceiling=ceiling, within=within)

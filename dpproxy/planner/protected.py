@@ -53,8 +53,8 @@ Plan = Callable[[exp.Expr, str, Planning, Env], Relation]
 MOST_COLUMNS = 64
 
 
-class ViewQuery(Struct, frozen=True):
-    """What a view is made of: the statement of its rows, and its columns in that order.
+class RowsQuery(Struct, frozen=True, kw_only=True):
+    """The statement of the rows that a view or a cube is made of.
 
     ``query`` takes the truncation secret as parameter 1 where ``truncated``. ``owner`` is the table that owns the unit,
     ``tables`` are the protected ones it reads, ``left_out`` names columns that ``*`` stands for and nobody is shown.
@@ -62,18 +62,23 @@ class ViewQuery(Struct, frozen=True):
 
     query: nodes.Select
     truncated: bool
-    columns: tuple[ViewColumn, ...]
     owner: TablePolicy
     tables: tuple[str, ...]
-    expected_rows: int | None
+    expected_rows: int | None = None
     left_out: tuple[str, ...] = ()
-    together: tuple[Together, ...] = ()
-    """The combinations of values that the policy declares, of columns under their own names."""
 
     @property
     def sql(self) -> str:
         """The query as DuckDB's SQL."""
         return duck.text(self.query)
+
+
+class ViewQuery(RowsQuery, frozen=True, kw_only=True):
+    """What a view is made of: its rows, and its columns in that order."""
+
+    columns: tuple[ViewColumn, ...]
+    together: tuple[Together, ...] = ()
+    """The combinations of values that the policy declares, of columns under their own names."""
 
     @property
     def shown(self) -> tuple[ViewColumn, ...]:
@@ -111,14 +116,14 @@ def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery
     )
     exact = rows_sql(rows, [(sql, f"c{i}") for i, (_, sql) in enumerate(columns)])
     return ViewQuery(
-        exact.query,
-        1 in exact.parameters,
-        tuple(column for column, _ in columns),
-        owner,
-        tables,
-        _expected(found, owner, tables, context.policy),
-        left_out,
-        tuple(_together([column for column, _ in columns], found, tables, planning)),
+        query=exact.query,
+        truncated=1 in exact.parameters,
+        columns=tuple(column for column, _ in columns),
+        owner=owner,
+        tables=tables,
+        expected_rows=_expected(found, owner, tables, context.policy),
+        left_out=left_out,
+        together=tuple(_together([column for column, _ in columns], found, tables, planning)),
     )
 
 

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy, Bound, ColumnError, Possible
+from dpproxy.algebra.plan import Accuracy, Bound, Error, Possible
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import Column
 
@@ -16,7 +16,7 @@ class OpenColumn(Struct, frozen=True):
     typed: Typed
     floor: int | None = None
     """0 for a released count that is shown as never negative."""
-    error: ColumnError | None = None
+    error: Error | None = None
     literal: Typed | None = None
     """NULL or a quoted literal whose type nothing beside it told: a set operation may tell it."""
     ceiling: int | None = None

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy, ColumnError
+from dpproxy.algebra.plan import Accuracy, Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
@@ -98,7 +98,7 @@ def open_union(
     return arranged(query, found, planning, top=top)
 
 
-def _error(a: OpenColumn, b: OpenColumn) -> ColumnError | None:
+def _error(a: OpenColumn, b: OpenColumn) -> Error | None:
     """That of both sides, or of the only one that has noise; where they differ the distance of the farther says it."""
     told = [c.error for c in (a, b) if c.accuracy is not None or c.error is not None]
     return told[0] if told and all(error == told[0] for error in told) else None

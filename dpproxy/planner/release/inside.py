@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.aggregates.model import Ends, Error, Measure, Noise
+from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.order import fraction_of
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Caller, Part
+from dpproxy.algebra.plan import Caller, Error, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope

@@ -10,10 +10,11 @@ from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.geometric import GeometricMean
-from dpproxy.aggregates.model import Aggregate, Error, Noise
+from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.aggregates.statistic import Statistic
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope

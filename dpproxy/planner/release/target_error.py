@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.accounting.model import format_epsilon
-from dpproxy.algebra.plan import ColumnError, Output, Payer, Plan, PublicPlan
+from dpproxy.algebra.plan import Error, Output, Payer, Plan, PublicPlan
 from dpproxy.config import settings as session
 from dpproxy.config.setting_checks import Target
 from dpproxy.planner.access import Context
@@ -221,7 +221,7 @@ def predicted(plan: Plan, target: Target, count: float | None) -> dict[int, floa
     return found
 
 
-def _predicted(error: ColumnError, target: Target, count: float | None) -> float | None:
+def _predicted(error: Error, target: Target, count: float | None) -> float | None:
     if target.is_share:
         return None if error.rows is None or count is None else error.rows / count
     return error.half_width if count is None else error.half(count)
@@ -260,7 +260,7 @@ def _unknown(plan: Plan, output: Output, target: Target, count: float | None) ->
     return _NotKnown(words, plan.accuracy.most, count=not is_counted)
 
 
-def _needs_count(error: ColumnError, target: Target) -> bool:
+def _needs_count(error: Error, target: Target) -> bool:
     return error.rows is not None if target.is_share else error.over_count is not None
 
 

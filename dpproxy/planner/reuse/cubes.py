@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
@@ -28,7 +27,7 @@ from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context, find_owner
 from dpproxy.planner.keys.grouping import group_keys
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.protected import ORDERED, Plan, shown_type
+from dpproxy.planner.protected import ORDERED, Plan, RowsQuery, shown_type
 from dpproxy.planner.release.exact import exact_sql
 from dpproxy.planner.reuse.cube_form import CubeForm, cube_form, has_rest
 from dpproxy.planner.rows.from_rows import rows_of
@@ -36,7 +35,7 @@ from dpproxy.planner.rows.predicates import inner_of
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.sources import Env, entries
 from dpproxy.policy.cubes import Cube, CubeMeasure, Dimension, read
-from dpproxy.policy.model import OptionValue, TablePolicy
+from dpproxy.policy.model import OptionValue
 from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal, UnitLost, Unsupported
 from dpproxy.values.pgtypes import NUMERIC
@@ -48,30 +47,18 @@ DIGITS = 6
 """Behind the point of what is shown, at most."""
 
 
-class CubeQuery(Struct, frozen=True):
-    """What a cube is made of: the statement of its cells, its dimensions, and what is measured and shown of each.
+class CubeQuery(RowsQuery, frozen=True, kw_only=True):
+    """What a cube is made of: its cells, its dimensions, and what is measured and shown of each.
 
-    ``query`` takes the truncation secret as parameter 1 where ``truncated``; its columns are ``columns``. ``rows`` is
-    the most rows of one unit.
+    The columns of ``query`` are ``columns``. ``rows`` is the most rows of one unit.
     """
 
-    query: nodes.Select
-    truncated: bool
     dimensions: tuple[ViewColumn, ...]
     widths: tuple[int, ...]
     figures: tuple[Figure, ...]
     rows: int
-    owner: TablePolicy
-    tables: tuple[str, ...]
     form: CubeForm | None = None
     """What statements about the table are compared with; None where each of them cuts its rows by itself."""
-    expected_rows: int | None = None
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def sql(self) -> str:
-        """The query as DuckDB's SQL."""
-        return duck.text(self.query)
 
     @property
     def columns(self) -> tuple[ViewColumn, ...]:
@@ -144,15 +131,15 @@ def _compiled(name: str, cube: Cube, context: Context, plan: Plan) -> CubeQuery:
         raise Unsupported("a cube takes no released values")
     figures = tuple(_figure(m, s, measures) for m, s in zip(cube.measures, sums, strict=True))
     return CubeQuery(
-        exact.query,
-        1 in exact.parameters,
-        tuple(_dimension(d, k) for d, k in zip(cube.dimensions, cells, strict=True)),
-        tuple(m.width for m in measures),
-        (*figures, *_numbers(cube, sums, measures, figures)),
-        rows.most,
-        owner,
-        tuple(dict.fromkeys(use.table for use in planning.tables)),
-        cube_form([*zip(cube.dimensions, grouped, keys, strict=True)], measures, rows, planning),
+        query=exact.query,
+        truncated=1 in exact.parameters,
+        dimensions=tuple(_dimension(d, k) for d, k in zip(cube.dimensions, cells, strict=True)),
+        widths=tuple(m.width for m in measures),
+        figures=(*figures, *_numbers(cube, sums, measures, figures)),
+        rows=rows.most,
+        owner=owner,
+        tables=tuple(dict.fromkeys(use.table for use in planning.tables)),
+        form=cube_form([*zip(cube.dimensions, grouped, keys, strict=True)], measures, rows, planning),
     )
 
 

@@ -1,7 +1,7 @@
 """The columns a relation shows to what stands above it: how each is read as a value, and as a group key."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -57,25 +57,39 @@ class KeyPart(Struct, frozen=True):
     """Each row of its table is here at most once."""
 
 
-class Declared(Struct, frozen=True):
-    """A column of a protected table, mapped into its declared domain wherever it is read."""
+class HeldField(Struct, frozen=True):
+    """What every column of a relation has: the name in the statement, and the physical column that holds it."""
 
     name: str
     column: Column
-    domain: Domain
-    link: Link | None = None
-    lookup: Lookup | None = None
-    """Finds the values of a public column that the domain names."""
+
+    def moved(self, name: str, column: Column) -> Self:
+        """The same column under another name, held by another physical column."""
+        return replace(self, name=name, column=column)
+
+
+class Referring(HeldField, frozen=True, kw_only=True):
+    """A column of a protected table, which keys can be about."""
+
     is_unit: bool = False
     """Equal values are one privacy unit."""
-    column_class: ColumnClass | None = None
-    """What it is declared to be to an intruder; only protected views ask."""
     refers: bool = False
     """Its table's privacy key is declared to refer to another table's column."""
     referred: bool = False
     """Another table's privacy key is declared to refer to it, and each row of its table is here at most once."""
     parts: tuple[KeyPart, ...] = ()
     """Its places in foreign keys."""
+
+
+class Declared(Referring, frozen=True):
+    """A column of a protected table, mapped into its declared domain wherever it is read."""
+
+    domain: Domain
+    link: Link | None = None
+    lookup: Lookup | None = None
+    """Finds the values of a public column that the domain names."""
+    column_class: ColumnClass | None = None
+    """What it is declared to be to an intruder; only protected views ask."""
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
@@ -86,28 +100,15 @@ class Declared(Struct, frozen=True):
         """Exactly the declared values."""
         return replace(group_key(self.column, self.domain, at, self.lookup), name=self.name)
 
-    def moved(self, name: str, column: Column) -> Field:
-        """The same domain on another column."""
-        return replace(self, name=name, column=column)
 
-
-class Identifier(Struct, frozen=True):
+class Identifier(Referring, frozen=True):
     """A privacy key, a reference, or a column that is referred to: it tells people or rows apart and is no value.
 
     It may be counted and compared with its like; ``is_unit`` where equal values are one privacy unit.
     """
 
-    name: str
-    column: Column
     link: Link | None
     table: str
-    is_unit: bool
-    refers: bool = False
-    """Its table's privacy key is declared to refer to another table's column."""
-    referred: bool = False
-    """Another table's privacy key is declared to refer to it, and each row of its table is here at most once."""
-    parts: tuple[KeyPart, ...] = ()
-    """Its places in foreign keys."""
 
     def read(self, node: exp.Column) -> Typed:
         """Presence, for COUNT and IS NULL; nothing else."""
@@ -120,10 +121,6 @@ class Identifier(Struct, frozen=True):
         """Refused: people are no groups."""
         raise self._refusal(at)
 
-    def moved(self, name: str, column: Column) -> Field:
-        """The same key in another column."""
-        return replace(self, name=name, column=column)
-
     def _refusal(self, at: int | None) -> NotGranted:
         what = "foreign key" if self.link is None else "privacy key"
         apart = "rows" if self.link is None else "people"
@@ -134,11 +131,9 @@ class Identifier(Struct, frozen=True):
         )
 
 
-class PresenceField(Struct, frozen=True):
+class PresenceField(HeldField, frozen=True):
     """A column of a type that nothing is computed with beside protected rows: only whether it is NULL is read."""
 
-    name: str
-    column: Column
     link: Link | None = None
 
     def read(self, node: exp.Column) -> Typed:
@@ -151,10 +146,6 @@ class PresenceField(Struct, frozen=True):
     def key(self, at: int | None) -> GroupKey:
         """Refused: its values have no declared set."""
         raise self._refusal(at)
-
-    def moved(self, name: str, column: Column) -> Field:
-        """The same column elsewhere."""
-        return replace(self, name=name, column=column)
 
     def _refusal(self, at: int | None) -> Unsupported:
         return Unsupported(
@@ -186,11 +177,9 @@ def _reader(node: exp.Expr) -> exp.Expr | None:
     return above
 
 
-class Computed(Struct, frozen=True):
+class Computed(HeldField, frozen=True):
     """A column that a subquery computed from protected rows, inside the bounds that follow from the domains."""
 
-    name: str
-    column: Column
     shape: Typed
     keys: Callable[[int | None], Values]
     """The values it can take, or a refusal."""
@@ -214,17 +203,15 @@ class Computed(Struct, frozen=True):
         typed = replace(self.shape, sql=duck.column(self.column.name), presence=None, is_constant=False)
         return of_moments(GroupKey(self.name, typed, typed.sql, _exact(self.keys(at))))
 
-    def moved(self, name: str, column: Column) -> Field:
+    def moved(self, name: str, column: Column) -> Self:
         """The same values in another column, NULL too where that may be."""
         shape = replace(self.shape, nullable=self.shape.nullable or not column.not_null)
         return replace(self, name=name, column=column, shape=shape)
 
 
-class Public(Struct, frozen=True):
+class Public(HeldField, frozen=True):
     """A column of a public relation: its values are facts, and so are its bounds and its key set."""
 
-    name: str
-    column: Column
     shape: Callable[[str], Typed]
     """The value of the column that is held under a name."""
     keys: Callable[[int | None], Values]
@@ -244,10 +231,6 @@ class Public(Struct, frozen=True):
         """The column as a group key whose values are not asked for yet."""
         typed = self.shape(self.column.name)
         return GroupKey(self.name, typed, typed.sql, ())
-
-    def moved(self, name: str, column: Column) -> Field:
-        """The same values in another column."""
-        return replace(self, name=name, column=column)
 
 
 def repeated(field: Field) -> Field:

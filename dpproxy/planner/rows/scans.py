@@ -149,12 +149,11 @@ def _fields(
             found.append(PresenceField(column.name, held))
         elif domain is not None:
             kind = None if declared is None else declared.column_class
-            lookup = _Lookup(planning)
-            found.append(
-                Declared(column.name, held, domain, link, lookup, is_unit, kind, refers, referred, parts)
-            )
+            told = Declared(column.name, held, domain, link, _Lookup(planning), kind)
+            found.append(replace(told, is_unit=is_unit, refers=refers, referred=referred, parts=parts))
         elif link is not None or parts:
-            found.append(Identifier(column.name, held, link, table.name, is_unit, refers, referred, parts))
+            key = Identifier(column.name, held, link, table.name)
+            found.append(replace(key, is_unit=is_unit, refers=refers, referred=referred, parts=parts))
     return tuple(found)
 
 
