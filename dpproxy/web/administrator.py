@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from dpproxy.sql.quoting import identifier, literal
 from dpproxy.web.accounts import Days, budgets, ceilings
-from dpproxy.web.analyst import quoted
 from dpproxy.web.answers import as_csv
 from dpproxy.web.expected import expected
 from dpproxy.web.figures import errors, pictures
@@ -80,11 +80,6 @@ async def rows(login: Login, sql: str) -> Rows:
     return answer
 
 
-def literal(text: str) -> str:
-    """A text as a constant of SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 async def budgets_page(_request: Request, login: Login) -> Response:
     """Ceilings with forecasts, budgets with those who spent from them."""
     listed = await records(login, "SHOW PRIVACY BUDGETS")
@@ -96,8 +91,8 @@ async def budgets_page(_request: Request, login: Login) -> Response:
 
 async def reset(_request: Request, login: Login, form: Form) -> Response:
     """Let a budget, or one user of it, begin anew."""
-    user = f" FOR USER {quoted(form['user'])}" if form.get("user") else ""
-    sql = f"RESET PRIVACY BUDGET {quoted(form.get('budget', ''))}{user} REASON {literal(form.get('reason', ''))}"
+    user = f" FOR USER {identifier(form['user'])}" if form.get("user") else ""
+    sql = f"RESET PRIVACY BUDGET {identifier(form.get('budget', ''))}{user} REASON {literal(form.get('reason', ''))}"
     answer = await login.ask(sql)
     if isinstance(answer, Refused):
         return refused_page(login, answer)
@@ -160,7 +155,7 @@ async def policy_page(request: Request, login: Login) -> Response:
     declared = [one for one in await records(login, "SHOW PRIVACY POLICY") if table in ("", one["table"])]
     served = {one["table"]: one for one in await records(login, "SHOW PRIVACY TABLES")}
     grants = [one for one in await records(login, "SHOW PRIVACY GRANTS") if table in ("", one["table"])]
-    suggested = await login.ask(f"SUGGEST PRIVACY FOR {quoted(table)}") if table else None
+    suggested = await login.ask(f"SUGGEST PRIVACY FOR {identifier(table)}") if table else None
     limits = await records(login, "SHOW PRIVACY BUDGETS") if table else []
     tables: dict[str, list[dict[str, str | None]]] = {}
     for one in declared:
@@ -224,14 +219,14 @@ async def views_page(request: Request, login: Login) -> Response:
         "PRIVACY CUBE": [name for name in names if name in cubes],
     }
     answers = [
-        await rows(login, f"VERIFY {kind} {', '.join(map(quoted, some))}")
+        await rows(login, f"VERIFY {kind} {', '.join(map(identifier, some))}")
         for kind, some in chosen.items()
         if some
     ]
     verified = [one for answer in answers for one in answer.records()]
     drawn, unseen = pictures(verified), []
     for cube in chosen["PRIVACY CUBE"]:
-        found = await login.ask(f"SELECT * FROM {quoted(f'{cube}_errors')}")  # noqa: S608 - quoted
+        found = await login.ask(f"SELECT * FROM {identifier(f'{cube}_errors')}")  # noqa: S608 - quoted
         if isinstance(found, Rows):
             drawn += errors(cube, found.records())
         else:

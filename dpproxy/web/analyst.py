@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from dpproxy.sql.quoting import identifier
 from dpproxy.web.answers import Value, as_csv, is_number, table
 from dpproxy.web.charts import charts, shown_ticks
 from dpproxy.web.logins import Login, Outcome
@@ -29,7 +30,6 @@ CUT: Final = "…"
 """The end of a statement that was too long to be kept whole."""
 BUDGETS: Final = "SELECT * FROM dp.budgets"
 _VALUE = re.compile(r"'((?:[^']|'')*)'")
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 class Described(Struct, frozen=True):
@@ -51,9 +51,9 @@ class Shown(Struct, frozen=True):
     @property
     def question(self) -> str:
         """A first question about it."""
-        keys = [quoted(c.name) for c in self.columns if c.values][:1]
+        keys = [identifier(c.name) for c in self.columns if c.values][:1]
         selected = ", ".join([*keys, "count(*)"])
-        return f"SELECT {selected} FROM {quoted(self.name)}" + "".join(f" GROUP BY {key}" for key in keys)  # noqa: S608 - shown to be edited
+        return f"SELECT {selected} FROM {identifier(self.name)}" + "".join(f" GROUP BY {key}" for key in keys)  # noqa: S608 - shown to be edited
 
 
 class Balance(Struct, frozen=True):
@@ -71,11 +71,6 @@ class Balance(Struct, frozen=True):
     def percent(self) -> float:
         """What is left of the limit."""
         return round(max(0.0, min(100.0, 100.0 * self.left / self.limit)), 2) if self.limit else 0.0
-
-
-def quoted(name: str) -> str:
-    """An identifier as it is written in a statement."""
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def described(name: str, kind: str, domain: str | None) -> Described:

@@ -5,8 +5,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from dpproxy.sql.quoting import identifier
 from dpproxy.web.accounts import account
-from dpproxy.web.analyst import described, quoted
+from dpproxy.web.analyst import described
 from dpproxy.web.logins import Login
 from dpproxy.web.prices import Price, price
 from dpproxy.web.wire import Rows
@@ -32,14 +33,14 @@ class Expectation(Struct, frozen=True):
 def questions(table: str, declared: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """A few questions about a table, in words and as statements."""
     columns = [described(one["column"] or "", "", one["declaration"]) for one in declared if one["column"]]
-    name = quoted(table)
+    name = identifier(table)
     yield "a count", f"SELECT count(*) AS n FROM {name}"  # noqa: S608 - quoted
     for column in [c for c in columns if c.values][:MOST_OF_KIND]:
-        key = quoted(column.name)
+        key = identifier(column.name)
         words = f"a count by {column.name}, {len(column.values)} groups"
         yield words, f"SELECT {key}, count(*) AS n FROM {name} GROUP BY {key}"  # noqa: S608 - quoted
     for column in [c for c in columns if " to " in c.domain and not c.values][:MOST_OF_KIND]:
-        average = f"SELECT avg({quoted(column.name)}) AS n FROM {name}"  # noqa: S608 - quoted
+        average = f"SELECT avg({identifier(column.name)}) AS n FROM {name}"  # noqa: S608 - quoted
         yield f"an average of {column.name}", average
 
 
@@ -51,7 +52,7 @@ async def expected(
     left = {(one.kind, one.name): one.left for one in map(account, limits) if one.kind != "user"}
     found = []
     for role in roles:
-        explain = f"EXPLAIN (PRIVACY, DRAFT, ROLE {quoted(role)}, FORMAT JSON) "
+        explain = f"EXPLAIN (PRIVACY, DRAFT, ROLE {identifier(role)}, FORMAT JSON) "
         for words, sql in questions(table, declared):
             answer = await login.ask(explain + sql)
             if isinstance(answer, Rows):

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from dpproxy.sql.quoting import literal
 from dpproxy.values.structs import PartlyShown
 from dpproxy.web.options import Options
 from dpproxy.web.prices import EXPLAIN, Price, is_question, placed, price
@@ -128,8 +129,7 @@ class Login(PartlyShown, Struct):
         """Let statements cost this much from now on; nothing for the budget's default."""
         if wanted == self.epsilon:
             return None
-        quoted = wanted.replace("'", "''")
-        answer = await self.ask(f"SET dp.epsilon = '{quoted}'" if wanted else "RESET dp.epsilon")
+        answer = await self.ask(f"SET dp.epsilon = {literal(wanted)}" if wanted else "RESET dp.epsilon")
         if isinstance(answer, Refused):
             return answer
         self.epsilon = wanted

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from dpproxy.sql.quoting import identifier
 from dpproxy.web.administrator import records, refusing
-from dpproxy.web.analyst import quoted
 from dpproxy.web.logins import Login
 from dpproxy.web.site import Form, Site, html, refused_page
 from dpproxy.web.wire import Refused
@@ -46,10 +46,10 @@ async def change_user(_request: Request, login: Login, form: Form) -> Response:
 
 def _statement(login: Login, form: Form) -> tuple[str, str] | Refused:
     """The statement that a form asks for, and the same without a password, to be shown."""
-    user, role = quoted(form.get("user", "")), quoted(form.get("role", "").strip())
+    user, role = identifier(form.get("user", "")), identifier(form.get("role", "").strip())
     match form.get("what"):
         case "create":
-            roles = ", ".join(quoted(one.strip()) for one in form.get("role", "").split(","))
+            roles = ", ".join(identifier(one.strip()) for one in form.get("role", "").split(","))
             return _with_password(login, form, f"CREATE USER {user} IN ROLE {roles}")
         case "password":
             return _with_password(login, form, f"ALTER USER {user}")

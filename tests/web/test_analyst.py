@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 
-from dpproxy.web.analyst import Described, balance, described, quoted
+from dpproxy.web.analyst import Described, Shown, balance, described
 from tests.web.pages import BY_WARD, Browser, Site, page, site
 
 ROW = {
@@ -169,10 +169,6 @@ def test_the_tightest_limit_is_shown():
     assert [found.shares, balance({**ROW, "shares_releases": "t"}).shares] == [False, True]
 
 
-def test_names_are_quoted_where_needed():
-    assert [quoted(n) for n in ("age", "Age", 'a"b')] == ["age", '"Age"', '"a""b"']
-
-
 def test_several_questions_are_priced_together(shared: Site):
     priced = shared.browser("ann").ask(
         f"({BY_WARD} HAVING count(*) > 1; SELECT avg(cost) FROM visits)", price="1"
@@ -196,3 +192,8 @@ def test_the_history_is_there_at_the_next_login_and_of_nobody_else(tmp_path: Pat
             assert "FROM visits" not in bob.open("/history").text
         assert "SELECT avg(cost) FROM visits" in history.text
         assert "SELECT count(*) -- &lt;b&gt;all&lt;/b&gt;\nFROM visits" in history.text
+
+
+def test_a_first_question_quotes_words_that_are_no_names():
+    group = Described("Group", "text", "2 values", ("a", "b"))
+    assert Shown("order", None, (group,)).question == 'SELECT "Group", count(*) FROM "order" GROUP BY "Group"'
