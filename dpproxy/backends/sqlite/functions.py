@@ -8,7 +8,9 @@ import hashlib
 import math
 import re
 import sqlite3
+from calendar import monthrange
 from collections.abc import Callable, Mapping
+from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 
@@ -19,11 +21,8 @@ DAY = 86_400_000_000
 """Microseconds."""
 MOST_DIGITS = 15
 """Of a DECIMAL that SQLite keeps: as many as each DOUBLE tells apart."""
-_FIRST_DAY = 719_468
-"""Days from March of the year 0 to 1970."""
 _DATE = re.compile(rb"(\d{4})-(\d\d)-(\d\d)")
 _MOMENT = re.compile(rb"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?)?")
-_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def held(number: int) -> Whole:
@@ -86,10 +85,15 @@ def _days(year: int, month: int, day: int) -> int | None:
 # --- the calendar ---------------------------------------------------------------------------------
 
 
+_CYCLE = 146_097
+"""Days of 400 years, after which the calendar and its weeks begin anew."""
+_FIRST = 719_162
+"""Days from the first one of the year 1 to 1970."""
+
+
 def length_of(year: int, month: int) -> int:
     """Days of a month."""
-    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 29 if month == 2 and is_leap else _LENGTHS[month - 1]
+    return monthrange((year - 1) % 400 + 1, month)[1]
 
 
 def days_of(year: int, month: int, day: int) -> int:
@@ -98,10 +102,14 @@ def days_of(year: int, month: int, day: int) -> int:
     >>> days_of(2000, 3, 1)
     11017
     """
-    shifted = year - (month <= 2)
-    era, of_era = divmod(shifted, 400)
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - _FIRST_DAY
+    cycle, of_cycle = divmod(year - 1, 400)
+    return cycle * _CYCLE + date(of_cycle + 1, month, day).toordinal() - 1 - _FIRST
+
+
+def _in_cycle(days: int) -> tuple[int, date]:
+    """How many cycles lie before a day, and that day of the first one."""
+    cycle, of_cycle = divmod(days + _FIRST, _CYCLE)
+    return cycle, date.fromordinal(of_cycle + 1)
 
 
 def civil(days: int) -> tuple[int, int, int]:
@@ -110,19 +118,8 @@ def civil(days: int) -> tuple[int, int, int]:
     >>> civil(11017)
     (2000, 3, 1)
     """
-    era, rest = divmod(days + _FIRST_DAY, 146_097)
-    of_era = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
-    of_year = rest - (365 * of_era + of_era // 4 - of_era // 100)
-    month = (5 * of_year + 2) // 153
-    day = of_year - (153 * month + 2) // 5 + 1
-    month = month + 3 if month < 10 else month - 9
-    return of_era + era * 400 + (month <= 2), month, day
-
-
-def _week(days: int) -> int:
-    """The week of ISO 8601: that of its Thursday."""
-    thursday = days - (days + 3) % 7 + 3
-    return (thursday - days_of(civil(thursday)[0], 1, 1)) // 7 + 1
+    cycle, found = _in_cycle(days)
+    return found.year + 400 * cycle, found.month, found.day
 
 
 _FIELDS: Mapping[str, Callable[[int, int], int]] = {
@@ -130,7 +127,7 @@ _FIELDS: Mapping[str, Callable[[int, int], int]] = {
     "quarter": lambda d, _: (civil(d)[1] + 2) // 3,
     "month": lambda d, _: civil(d)[1],
     "day": lambda d, _: civil(d)[2],
-    "week": lambda d, _: _week(d),
+    "week": lambda d, _: _in_cycle(d)[1].isocalendar().week,
     "doy": lambda d, _: d - days_of(civil(d)[0], 1, 1) + 1,
     "dow": lambda d, _: (d + 4) % 7,
     "isodow": lambda d, _: (d + 3) % 7 + 1,
@@ -280,31 +277,30 @@ def _part_of(text: str, separator: str, place: int) -> str:
 
 
 @cache
-def _pattern(pattern: str) -> tuple[re.Pattern[str], ...]:
-    pieces = ["".join("." if c == "_" else re.escape(c) for c in piece) for piece in pattern.split("%")]
-    return tuple(re.compile(piece, re.DOTALL) for piece in pieces)
+def _pattern(pattern: str) -> tuple[tuple[re.Pattern[str], int], ...]:
+    """The pieces between two ``%``, each with the number of characters that it stands for."""
+    pieces = ("".join("." if c == "_" else re.escape(c) for c in piece) for piece in pattern.split("%"))
+    return tuple(
+        (re.compile(piece, re.DOTALL), len(written))
+        for piece, written in zip(pieces, pattern.split("%"), strict=True)
+    )
 
 
 def _like(pattern: str, value: str) -> int:
     """LIKE without an escape: each piece between two ``%`` at its first place, so that it takes no second look."""
-    first, *others = _pattern(pattern)
+    (first, _), *others = _pattern(pattern)
     start = first.match(value)
     if start is None or not others:
         return int(start is not None and start.end() == len(value))
     place = start.end()
-    for piece in others[:-1]:
+    for piece, _ in others[:-1]:
         found = piece.search(value, place)
         if found is None:
             return 0
         place = found.end()
-    end = len(value) - pattern_length(others[-1])
-    return int(end >= place and others[-1].fullmatch(value, end) is not None)
-
-
-@cache
-def pattern_length(piece: re.Pattern[str]) -> int:
-    """Characters that a piece of a pattern stands for."""
-    return len(re.sub(r"\\(.)", r"\1", piece.pattern, flags=re.DOTALL))
+    last, length = others[-1]
+    end = len(value) - length
+    return int(end >= place and last.fullmatch(value, end) is not None)
 
 
 def _hashed(secret: str, *row: object) -> int:
