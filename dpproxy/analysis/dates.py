@@ -285,14 +285,19 @@ def _moment(node: exp.Expr, name: str, value: Typed) -> Typed:
     return value
 
 
+def unbounded(node: exp.Expr) -> BoundsMissing:
+    """The refusal of dates that may be anything: a row could leave the engine's range."""
+    return BoundsMissing(
+        "the dates have no declared bounds",
+        hint="An administrator declares them with DOMAIN BETWEEN.",
+        position=position(node),
+    )
+
+
 def _require_bounds(node: exp.Expr, scope: Scope, *ends: date | None) -> None:
-    """Without bounds a row could leave the engine's range: over rows, they must be known; NULL has none."""
+    """Over rows, bounds must be known; NULL has none."""
     if scope.level is ExpressionLevel.ROW and None in ends:
-        raise BoundsMissing(
-            "the dates have no declared bounds",
-            hint="An administrator declares them with DOMAIN BETWEEN.",
-            position=position(node),
-        )
+        raise unbounded(node)
 
 
 def _out_of_range(node: exp.Expr | None) -> NumberOutOfRange:

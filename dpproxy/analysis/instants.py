@@ -19,7 +19,7 @@ from dpproxy.analysis.literals import constant_moment, from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, midnight
-from dpproxy.values.errors import BoundsMissing, InvalidParameter, NumberOutOfRange, TooComplex, Unsupported
+from dpproxy.values.errors import InvalidParameter, NumberOutOfRange, TooComplex, Unsupported
 from dpproxy.values.pgtypes import DATE, TIMESTAMP, TIMESTAMPTZ
 from dpproxy.wire.intervals import Interval
 from dpproxy.wire.zones import zone as zone_of
@@ -104,7 +104,7 @@ def to_instant(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Type
     """The moment when a clock of the zone shows a timestamp, or midnight of a day."""
     if value.type.oid == DATE.oid:
         if value.opaque:
-            raise _unbounded(node)
+            raise dates.unbounded(node)
         value = dates.to_timestamp(value)
     clock = _Clock(utc_of, lambda c: c.at + c.after, east=False)
     return _at_level(_shifted(value, zone, node, scope, clock), scope)
@@ -134,10 +134,10 @@ def _shifted(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope, clock: _C
     sign = 1 if clock.east else -1
     if fixed is not None:
         if scope.level is ExpressionLevel.ROW and None in ends:
-            raise _unbounded(node)
+            raise dates.unbounded(node)
         return replace(value, sql=_by(value.sql, sign * fixed), first=ends[0], last=ends[1])
     if value.first is None or value.last is None:
-        raise _unbounded(node)
+        raise dates.unbounded(node)
     found = changes(zone, midnight(value.first), midnight(value.last))
     if found is None:
         raise TooComplex(
@@ -159,14 +159,6 @@ def _shifted(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope, clock: _C
 
 def _by(sql: nodes.Expr, offset: timedelta) -> nodes.Expr:
     return moved_sql(sql, Interval(microseconds=offset // timedelta(microseconds=1)))
-
-
-def _unbounded(node: exp.Expr) -> BoundsMissing:
-    return BoundsMissing(
-        "the dates have no declared bounds",
-        hint="An administrator declares them with DOMAIN BETWEEN.",
-        position=position(node),
-    )
 
 
 # --- what is computed
