@@ -9,14 +9,13 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck, instants
-from dpproxy.analysis.dates import starts, to_timestamp, truncated
+from dpproxy.analysis.dates import starts, to_timestamp, truncated, unbounded
 from dpproxy.analysis.intervals import read_interval
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, midnight
 from dpproxy.values.errors import (
-    BoundsMissing,
     InvalidParameter,
     NumberOutOfRange,
     UndefinedFunction,
@@ -47,7 +46,7 @@ def _binned(node: exp.Expr, value: Typed, stride: timedelta, origin: datetime, s
     ends: tuple[datetime | None, datetime | None] = (None, None)
     if value.first is None or value.last is None:
         if scope.level is ExpressionLevel.ROW:
-            raise _unbounded(node)
+            raise unbounded(node)
         first = datetime(1, 1, 1) + stride  # noqa: DTZ001 - the type has no time zone
     else:
         first, last = midnight(value.first), midnight(value.last)
@@ -159,7 +158,7 @@ def shown(node: exp.TimeToStr, given: Typed, scope: Scope) -> Typed:
         and not value.is_null
         and (value.first is None or value.last is None)
     ):
-        raise _unbounded(node)
+        raise unbounded(node)
     return value
 
 
@@ -210,11 +209,3 @@ def _timestamp(node: exp.Expr, value: Typed, name: str) -> Typed:
             position=position(node),
         )
     return value
-
-
-def _unbounded(node: exp.Expr) -> BoundsMissing:
-    return BoundsMissing(
-        "the dates have no declared bounds",
-        hint="An administrator declares them with DOMAIN BETWEEN.",
-        position=position(node),
-    )

@@ -96,6 +96,11 @@ def _size(sql: nodes.Node, known: dict[int, tuple[nodes.Node, int]]) -> int:
     return found[1]
 
 
+def compile_shown(node: exp.Expr, scope: Scope) -> Typed:
+    """A value with a type of its own: a quoted literal that nothing else gives one is text."""
+    return settle(compile_expression(node, scope), TEXT, scope, node)
+
+
 def compile_boolean(node: exp.Expr, scope: Scope) -> Typed:
     """An expression that must be a truth value. Raises ``TypeMismatch``."""
     value = settle(compile_expression(node, scope), BOOL, scope, node)

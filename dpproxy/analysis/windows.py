@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
-from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.expressions import compile_expression, compile_shown
 from dpproxy.analysis.intervals import moved_sql, read_interval
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
@@ -23,7 +23,7 @@ from dpproxy.values.errors import (
     Unsupported,
     WindowMisplaced,
 )
-from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, TEXT, UNKNOWN
+from dpproxy.values.pgtypes import FLOAT8, INT4, INT8
 
 Over = Callable[[nodes.Call], nodes.Expr]
 """Puts OVER (...) behind a call."""
@@ -212,8 +212,7 @@ def _ntile(node: exp.Ntile, scope: Scope) -> Typed:
 
 
 def _value(node: exp.Expr, scope: Scope) -> Typed:
-    value = compile_expression(node.this, scope)
-    value = settle(value, TEXT, scope, node) if value.type is UNKNOWN else value
+    value = compile_shown(node.this, scope)
     return replace(value, nullable=True, is_constant=False, constant=None, presence=None, is_unit=False)
 
 

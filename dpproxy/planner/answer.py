@@ -59,7 +59,7 @@ def answer(
     )
     single, scope = scope, _simultaneous(select, listed, scope)
     raw = [compile_expression(i.node, scope.scope()) for i in listed]
-    values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
+    values = [settle(v, TEXT, scope.scope(), i.node) for i, v in zip(listed, raw, strict=True)]
     columns = [
         _column(n, i, v, single, _literal(written), clamp=clamp)
         for n, (i, v, written) in enumerate(zip(listed, values, raw, strict=True))
@@ -93,10 +93,6 @@ def limits(select: exp.Expr, query: Q, scope: Scope) -> Q:
     clauses = (select.args.get(name) for name in ("limit", "offset"))
     limit, offset = (None if c is None else duck.integer(row_number(c, scope)) for c in clauses)
     return replace(query, limit=limit, offset=offset)
-
-
-def _finished(value: Typed, scope: ReleasedScope, node: exp.Expr) -> Typed:
-    return settle(value, TEXT, scope.scope(), node) if value.type is UNKNOWN else value
 
 
 def _literal(value: Typed) -> Typed | None:

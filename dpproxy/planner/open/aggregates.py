@@ -15,7 +15,7 @@ from dpproxy.aggregates.table import OWN
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.casts import as_text
-from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.expressions import compile_boolean, compile_expression, compile_shown
 from dpproxy.analysis.lists import element
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
@@ -33,7 +33,6 @@ from dpproxy.values.pgtypes import (
     NUMERIC,
     TEXT,
     TEXTS,
-    UNKNOWN,
     UUID,
     array_of,
 )
@@ -71,8 +70,7 @@ class _Call(Struct, frozen=True):
             raise UndefinedFunction(
                 f"{self.name}(*) does not exist", hint="Only count takes *.", position=position(self.node)
             )
-        value = compile_expression(node, self.scope)
-        return settle(value, TEXT, self.scope, node) if value.type is UNKNOWN else value
+        return compile_shown(node, self.scope)
 
     def number(self) -> Typed:
         """The argument, which must be a number."""

@@ -126,7 +126,7 @@ def open_select(
     grouped = grouping(select, listed, rows.knows, lambda node: compile_expression(node, keys))
     scope = _Place(rows, planning, inner, "this place", grouped).scope()
     raw = [compile_expression(i.node, scope) for i in listed]
-    values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
+    values = [settle(v, TEXT, scope, i.node) for i, v in zip(listed, raw, strict=True)]
     where, having = select.args.get("where"), select.args.get("having")
     query = nodes.Select(
         items=tuple(duck.named(v.sql, f"c{i}") for i, v in enumerate(values)),
@@ -303,10 +303,6 @@ def _column(
     accuracy, reach = accuracies.of(node, value)
     within = accuracies.within(node)
     return OpenColumn(item.name, held, literal=literal, accuracy=accuracy, within=within, copies=most), reach
-
-
-def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:
-    return settle(value, TEXT, scope, node) if value.type is UNKNOWN else value
 
 
 def _normal(select: exp.Select, rows: OpenRows) -> tuple[tuple[SelectItem, ...], exp.Select]:

@@ -7,9 +7,8 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.expressions import compile_shown
 from dpproxy.analysis.keys import Values, check_size
-from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.derivation import key_of
@@ -21,7 +20,7 @@ from dpproxy.planner.rows.fields import Computed, Field, no_keys, repeated
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.values.errors import UnitLost, Unsupported
-from dpproxy.values.pgtypes import BOOL, TEXT, UNKNOWN, Column
+from dpproxy.values.pgtypes import BOOL, Column
 
 
 def rows_select(rows: JoinedRows, expressions: Iterable[nodes.Expr]) -> nodes.Select:
@@ -95,8 +94,7 @@ def derived_field(
         moved = field.moved(item.name, kept)
         return duck.column(field.column.name), moved if len(rows.scans) == 1 else repeated(moved)
     scope = rows.scope(planning.parameters)
-    typed = compile_expression(item.node, scope)
-    typed = settle(typed, TEXT, scope, item.node) if typed.type is UNKNOWN else typed
+    typed = compile_shown(item.node, scope)
     name = planning.reserve(item.name if item.name != "?column?" else "column")
     column = Column(name, typed.type, not typed.nullable)
 

@@ -15,7 +15,7 @@ from dpproxy.aggregates.argument import Argument, argument
 from dpproxy.aggregates.sum import sum_type
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.expressions import compile_boolean, compile_expression, compile_shown
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
@@ -28,7 +28,7 @@ from dpproxy.planner.rows.fields import Computed, Field
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.select_list import SelectItem, items, ordinal
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
-from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
+from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, Column
 
 
 def group_nodes(select: exp.Select, rows: JoinedRows) -> list[exp.Expr]:
@@ -217,9 +217,7 @@ class _Calls:
 
     def argument(self, node: Any) -> Typed:  # noqa: ANN401 - an aggregate call
         """The compiled operand."""
-        scope = self.rows.scope(self.planning.parameters)
-        value = compile_expression(node, scope)
-        return settle(value, TEXT, scope, node) if value.type is UNKNOWN else value
+        return compile_shown(node, self.rows.scope(self.planning.parameters))
 
 
 def _as_column(node: exp.Expr, field: Field) -> exp.Column:
@@ -232,9 +230,7 @@ def _item(item: SelectItem, calls: _Calls, planning: Planning) -> tuple[nodes.Ex
         held, field = calls.groups[node]
         column = Column(planning.reserve(item.name), field.column.type, field.column.not_null)
         return held, field.moved(item.name, column)
-    scope = calls.scope()
-    typed = compile_expression(item.node, scope)
-    typed = settle(typed, TEXT, scope, item.node) if typed.type is UNKNOWN else typed
+    typed = compile_shown(item.node, calls.scope())
     name = planning.reserve(item.name.replace("?", "") or "c")
     column = Column(name, typed.type, not typed.nullable)
     return typed.sql, Computed(item.name, column, typed, calls.keys(node, item.name, typed))

@@ -18,7 +18,7 @@ from dpproxy.aggregates.argument import argument
 from dpproxy.aggregates.sum import sum_type
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.expressions import compile_boolean, compile_expression, compile_shown
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
@@ -37,7 +37,7 @@ from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.planner.rows.truncation import places
 from dpproxy.planner.select_list import SelectItem
 from dpproxy.values.errors import Refusal, UnitLost, Unsupported
-from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
+from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT8, NUMERIC, Column
 
 SEEN = "window functions see the rows that are kept: the first row of a person is the first of these"
 _FARTHEST = 10**6
@@ -95,8 +95,7 @@ class _Windows(Struct):
         if not any(type(n) is exp.Window for n in own_nodes(node)):
             return derived_field(item, self.rows, self.planning)
         scope = Scope(ExpressionLevel.ROW, self._leaf, self.planning.parameters)
-        typed = compile_expression(node, scope)
-        typed = settle(typed, TEXT, scope, node) if typed.type is UNKNOWN else typed
+        typed = compile_shown(node, scope)
         column = Column(self.planning.reserve(item.name), typed.type, not typed.nullable)
         keys = image_of(node, item.name, typed, self._part, scope)
         shown = Computed(item.name, column, typed, keys, numbers=self._numbers(node))
@@ -281,8 +280,7 @@ def _average(node: Any, over_: Over, scope: Scope, condition: nodes.Expr | None,
 
 def _extreme(node: Any, over_: Over, scope: Scope, condition: nodes.Expr | None, most: int) -> Typed:  # noqa: ANN401
     del most
-    value = compile_expression(node.this, scope)
-    value = settle(value, TEXT, scope, node) if value.type is UNKNOWN else value
+    value = compile_shown(node.this, scope)
     call = duck.call("min" if type(node) is exp.Min else "max", _when(condition, value.sql))
     return replace(value, sql=over_(call), nullable=True, is_constant=False, constant=None, presence=None)
 
