@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument
+from dpproxy.aggregates.average import mean_type
 from dpproxy.aggregates.sum import sum_type
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -28,7 +30,7 @@ from dpproxy.planner.rows.fields import Computed, Field
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.select_list import SelectItem, items, ordinal
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
-from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, Column
+from dpproxy.values.pgtypes import BOOL, INT8, NUMERIC, Column
 
 
 def group_nodes(select: exp.Select, rows: JoinedRows) -> list[exp.Expr]:
@@ -183,18 +185,14 @@ class _Calls:
         return found
 
     def _call(self, node: exp.Expr) -> Typed:
-        condition = None
-        if type(node) is exp.Filter:
-            scope = self.rows.scope(self.planning.parameters)
-            condition = compile_boolean(node.expression.this, scope).sql
-            node = node.this
-        if type(node) not in CALLS:
+        call = person_call(node, self.rows.scope(self.planning.parameters), self.rows.most)
+        rule = CALLS.get(type(call.node))
+        if rule is None:
             raise Unsupported(
-                f"{construct(node)} of one person's rows is not answered",
-                position=position(node),
+                f"{construct(call.node)} of one person's rows is not answered", position=position(call.node)
             )
         name = self.planning.reserve("a")
-        typed = CALLS[type(node)](node, self, condition)
+        typed = rule(call)
         self.expressions.append(duck.named(typed.sql, name))
         return replace(typed, sql=duck.column(name), presence=None)
 
@@ -215,10 +213,6 @@ class _Calls:
             )
         return ExpressionPart(typed)
 
-    def argument(self, node: Any) -> Typed:  # noqa: ANN401 - an aggregate call
-        """The compiled operand."""
-        return compile_shown(node, self.rows.scope(self.planning.parameters))
-
 
 def _as_column(node: exp.Expr, field: Field) -> exp.Column:
     return node if type(node) is exp.Column else exp.column(field.name)
@@ -236,80 +230,109 @@ def _item(item: SelectItem, calls: _Calls, planning: Planning) -> tuple[nodes.Ex
     return typed.sql, Computed(item.name, column, typed, calls.keys(node, item.name, typed))
 
 
-def _when(condition: nodes.Expr | None, value: nodes.Expr) -> nodes.Expr:
-    return value if condition is None else duck.case([(condition, value)], None)
+Over = Callable[[nodes.Call], nodes.Expr]
+"""Puts OVER behind a call."""
 
 
-def _count(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
-    most = Fraction(calls.rows.most)
-    this, distinct = node.this, isinstance(node.this, exp.Distinct)
-    if distinct:
+class PersonCall(Struct, frozen=True):
+    """An aggregate of the rows of one person: of all, or ``over`` those of a window, which are ``most`` at most."""
+
+    node: Any
+    scope: Scope
+    most: int
+    over: Over | None = None
+    condition: nodes.Expr | None = None
+    """That of its FILTER."""
+
+    def value(self) -> Typed:
+        """The compiled operand."""
+        return compile_shown(self.node.this, self.scope)
+
+    def made(self, name: str, value: nodes.Expr, *, distinct: bool = False) -> nodes.Expr:
+        """The engine's call, of the rows that the condition leaves."""
+        kept = value if self.condition is None else duck.case([(self.condition, value)], None)
+        call = nodes.Call(name, (kept,), distinct)
+        return call if self.over is None else self.over(call)
+
+    def may_miss(self, value: Typed) -> bool:
+        """Whether it can be NULL, for want of a value."""
+        return value.nullable or self.condition is not None or self.over is not None
+
+
+def person_call(node: Any, scope: Scope, most: int, over: Over | None = None) -> PersonCall:  # noqa: ANN401
+    """A call with its FILTER."""
+    if type(node) is not exp.Filter:
+        return PersonCall(node, scope, most, over)
+    return PersonCall(node.this, scope, most, over, compile_boolean(node.expression.this, scope).sql)
+
+
+def _count(call: PersonCall) -> Typed:
+    this, is_distinct = call.node.this, isinstance(call.node.this, exp.Distinct)
+    if is_distinct:
         if len(this.expressions) != 1:
-            raise Unsupported("count(DISTINCT ...) takes one expression here", position=position(node))
-        value = _when(condition, calls.argument(this.expressions[0]).sql)
+            raise Unsupported("count(DISTINCT ...) takes one expression here", position=position(call.node))
+        value = compile_shown(this.expressions[0], call.scope).sql
     elif this is None or isinstance(this, exp.Star):
-        value = nodes.Star() if condition is None else _when(condition, duck.integer(1))
+        is_plain = call.condition is None and call.over is None
+        value = nodes.Star() if is_plain else duck.integer(1)
     else:
-        typed = calls.argument(this)
-        value = _when(condition, typed.presence or typed.sql)
-    count = nodes.Call("count", (value,), distinct)
-    limited = duck.call("least", count, duck.integer(calls.rows.most))
-    return Typed(duck.cast(limited, "BIGINT"), INT8, 0, Fraction(0), most, nullable=False)
+        typed = call.value()
+        value = typed.presence or typed.sql
+    count = call.made("count", value, distinct=is_distinct)
+    if call.over is None:
+        count = duck.cast(duck.call("least", count, duck.integer(call.most)), "BIGINT")
+    return Typed(count, INT8, 0, Fraction(0), Fraction(call.most), nullable=False)
 
 
-def _steps(node: Any, calls: _Calls, condition: nodes.Expr | None) -> tuple[Argument, nodes.Expr]:  # noqa: ANN401
-    if isinstance(node.this, exp.Distinct):
-        raise Unsupported("DISTINCT is answered in count() only, per person", position=position(node))
-    scope = calls.rows.scope(calls.planning.parameters)
-    found = argument(node.this, settle(calls.argument(node.this), NUMERIC, scope, node.this))
-    return found, duck.call("sum", _when(condition, found.sql))
+def _steps(call: PersonCall) -> Argument:
+    if isinstance(call.node.this, exp.Distinct):
+        raise Unsupported("DISTINCT is answered in count() only, per person", position=position(call.node))
+    return argument(call.node.this, settle(call.value(), NUMERIC, call.scope, call.node.this))
 
 
-def _sum(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
-    found, total = _steps(node, calls, condition)
-    most = calls.rows.most
+def _sum(call: PersonCall) -> Typed:
+    found, most = _steps(call), call.most
+    total = call.made("sum", found.sql)
     low, high = min(0, found.low * most), max(0, found.high * most)
-    inside = duck.cast(duck.clamp(total, duck.integer(low), duck.integer(high)), "HUGEINT")
-    kind = sum_type(found.typed.type)
-    nullable = found.typed.nullable or condition is not None
+    if call.over is None:
+        total = duck.clamp(total, duck.integer(low), duck.integer(high))
+    total, kind = duck.cast(total, "HUGEINT"), sum_type(found.typed.type)
+    ends = low * found.unit, high * found.unit, call.may_miss(found.typed)
     if found.typed.scale is not None:
-        return Typed(inside, kind, found.typed.scale, low * found.unit, high * found.unit, nullable)
-    value = duck.binary("*", duck.cast(inside, "DOUBLE"), duck.double(float(found.unit)))
-    return Typed(value, kind, None, low * found.unit, high * found.unit, nullable)
+        return Typed(total, kind, found.typed.scale, *ends)
+    value = duck.binary("*", duck.cast(total, "DOUBLE"), duck.double(float(found.unit)))
+    return Typed(value, kind, None, *ends)
 
 
-def _average(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
-    found, total = _steps(node, calls, condition)
-    count = duck.call("count", _when(condition, found.sql))
-    mean = duck.binary(
-        "/", duck.cast(total, "DOUBLE"), duck.call("nullif", duck.cast(count, "DOUBLE"), duck.double(0.0))
-    )
+def _average(call: PersonCall) -> Typed:
+    found = _steps(call)
+    total, count = (duck.cast(call.made(name, found.sql), "DOUBLE") for name in ("sum", "count"))
+    mean = duck.binary("/", total, duck.call("nullif", count, duck.double(0.0)))
     low, high = found.low * found.unit, found.high * found.unit
     value = duck.binary("*", mean, duck.double(float(found.unit)))
     inside = duck.clamp(value, duck.double(float(low)), duck.double(float(high)))
-    kind = FLOAT8 if found.typed.type.oid in FLOATS else NUMERIC
-    nullable = found.typed.nullable or condition is not None
-    return Typed(nodes.Paren(inside), kind, None, low, high, nullable)
+    kind = mean_type(found.typed.type)
+    return Typed(nodes.Paren(inside), kind, None, low, high, call.may_miss(found.typed))
 
 
-def _extreme(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
-    typed = calls.argument(node.this)
-    sql = duck.call("min" if type(node) is exp.Min else "max", _when(condition, typed.sql))
-    nullable = typed.nullable or condition is not None
-    return replace(typed, sql=sql, nullable=nullable, is_constant=False, presence=None)
+def _extreme(call: PersonCall) -> Typed:
+    typed = call.value()
+    sql = call.made("min" if type(call.node) is exp.Min else "max", typed.sql)
+    nullable = call.may_miss(typed)
+    return replace(typed, sql=sql, nullable=nullable, is_constant=False, constant=None, presence=None)
 
 
-def _logical(name: str) -> Callable[[Any, _Calls, nodes.Expr | None], Typed]:
-    def build(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
-        typed = calls.argument(node.this)
+def _logical(name: str) -> Callable[[PersonCall], Typed]:
+    def build(call: PersonCall) -> Typed:
+        typed = call.value()
         if typed.type.oid != BOOL.oid:
-            raise TypeMismatch(f"{name} takes a truth value", position=position(node))
-        return Typed(duck.call(name, _when(condition, typed.sql)), BOOL, nullable=True)
+            raise TypeMismatch(f"{name} takes a truth value", position=position(call.node))
+        return Typed(call.made(name, typed.sql), BOOL, nullable=True)
 
     return build
 
 
-CALLS: dict[type[exp.Expr], Callable[[Any, _Calls, nodes.Expr | None], Typed]] = {
+CALLS: dict[type[exp.Expr], Callable[[PersonCall], Typed]] = {
     exp.Count: _count,
     exp.Sum: _sum,
     exp.Avg: _average,

@@ -14,12 +14,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.aggregates.argument import argument
-from dpproxy.aggregates.sum import sum_type
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_boolean, compile_expression, compile_shown
-from dpproxy.analysis.literals import settle
+from dpproxy.analysis.expressions import compile_expression, compile_shown
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
@@ -32,12 +29,12 @@ from dpproxy.planner.rewrites.ties import is_of_ties
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.derive import derived_field, derived_scan, expanded, refuse_cut, rows_select
 from dpproxy.planner.rows.fields import Computed, Field, Identifier
-from dpproxy.planner.rows.people import key_columns
+from dpproxy.planner.rows.people import CALLS, Over, key_columns, person_call
 from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.planner.rows.truncation import places
 from dpproxy.planner.select_list import SelectItem
 from dpproxy.values.errors import Refusal, UnitLost, Unsupported
-from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT8, NUMERIC, Column
+from dpproxy.values.pgtypes import Column
 
 SEEN = "window functions see the rows that are kept: the first row of a person is the first of these"
 _FARTHEST = 10**6
@@ -47,6 +44,7 @@ _PEERS = (exp.Rank, exp.DenseRank)
 _MAY_MISS = (exp.Lag, exp.Lead, exp.NthValue)
 _OF_ONE = (*_MAY_MISS, exp.FirstValue, exp.LastValue, exp.Min, exp.Max)
 """Their value is that of one row."""
+_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _PICKED = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
 
 
@@ -195,20 +193,16 @@ class _Windows(Struct):
         order = (*made.order, nodes.Ordered(self.place)) if counts else made.order
         return replace(made, partition=(self.unit, *made.partition), order=order)
 
-    def _aggregate(self, node: exp.Expr, over_: Callable[[nodes.Call], nodes.Expr], scope: Scope) -> Typed:
-        condition = None
-        if type(node) is exp.Filter:
-            condition = compile_boolean(node.expression.this, scope).sql
-            node = node.this
-        rule = _AGGREGATES.get(type(node))
-        if rule is None or isinstance(node.this, exp.Distinct):
+    def _aggregate(self, node: exp.Expr, over_: Over, scope: Scope) -> Typed:
+        call = person_call(node, scope, self.rows.most, over_)
+        if type(call.node) not in _AGGREGATES or isinstance(call.node.this, exp.Distinct):
             raise Unsupported(
-                f"{construct(node)} is not answered over the rows of one person",
+                f"{construct(call.node)} is not answered over the rows of one person",
                 hint="Over rows: row_number, rank, dense_rank, lag, lead, first_value, last_value, nth_value, count, "
                 "sum, avg, min and max.",
-                position=position(node),
+                position=position(call.node),
             )
-        return rule(node, over_, scope, condition, self.rows.most)
+        return CALLS[type(call.node)](call)
 
 
 def _is_plain_key(rows: JoinedRows, node: exp.Expr) -> bool:
@@ -230,68 +224,6 @@ def _call(sql: nodes.Expr, node: exp.Expr) -> nodes.Call:
 
 def _range(most: int) -> dict[str, Any]:
     return {"low": Fraction(1), "high": Fraction(most), "nullable": False}
-
-
-Over = Callable[[nodes.Call], nodes.Expr]
-
-
-def _when(condition: nodes.Expr | None, value: nodes.Expr) -> nodes.Expr:
-    return value if condition is None else duck.case([(condition, value)], None)
-
-
-def _count(node: Any, over_: Over, scope: Scope, condition: nodes.Expr | None, most: int) -> Typed:  # noqa: ANN401
-    value: nodes.Expr = duck.integer(1)
-    if node.this is not None and not isinstance(node.this, exp.Star):
-        typed = compile_expression(node.this, scope)
-        value = typed.presence or typed.sql
-    return Typed(
-        over_(duck.call("count", _when(condition, value))),
-        INT8,
-        0,
-        Fraction(0),
-        Fraction(most),
-        nullable=False,
-    )
-
-
-def _sum(node: Any, over_: Over, scope: Scope, condition: nodes.Expr | None, most: int) -> Typed:  # noqa: ANN401
-    found = argument(node.this, settle(compile_expression(node.this, scope), NUMERIC, scope, node.this))
-    total = duck.cast(over_(duck.call("sum", _when(condition, found.sql))), "HUGEINT")
-    low, high = min(0, found.low * most) * found.unit, max(0, found.high * most) * found.unit
-    kind = sum_type(found.typed.type)
-    if found.typed.scale is not None:
-        return Typed(total, kind, found.typed.scale, low, high)
-    value = duck.binary("*", duck.cast(total, "DOUBLE"), duck.double(float(found.unit)))
-    return Typed(value, kind, None, low, high)
-
-
-def _average(node: Any, over_: Over, scope: Scope, condition: nodes.Expr | None, most: int) -> Typed:  # noqa: ANN401
-    del most
-    found = argument(node.this, settle(compile_expression(node.this, scope), NUMERIC, scope, node.this))
-    value = _when(condition, found.sql)
-    total, count = over_(duck.call("sum", value)), over_(duck.call("count", value))
-    divisor = duck.call("nullif", duck.cast(count, "DOUBLE"), duck.double(0.0))
-    mean = duck.binary("/", duck.cast(total, "DOUBLE"), divisor)
-    low, high = found.low * found.unit, found.high * found.unit
-    scaled = duck.binary("*", mean, duck.double(float(found.unit)))
-    inside = nodes.Paren(duck.clamp(scaled, duck.double(float(low)), duck.double(float(high))))
-    return Typed(inside, FLOAT8 if found.typed.type.oid in FLOATS else NUMERIC, None, low, high)
-
-
-def _extreme(node: Any, over_: Over, scope: Scope, condition: nodes.Expr | None, most: int) -> Typed:  # noqa: ANN401
-    del most
-    value = compile_shown(node.this, scope)
-    call = duck.call("min" if type(node) is exp.Min else "max", _when(condition, value.sql))
-    return replace(value, sql=over_(call), nullable=True, is_constant=False, constant=None, presence=None)
-
-
-_AGGREGATES: dict[type[exp.Expr], Callable[[Any, Over, Scope, nodes.Expr | None, int], Typed]] = {
-    exp.Count: _count,
-    exp.Sum: _sum,
-    exp.Avg: _average,
-    exp.Min: _extreme,
-    exp.Max: _extreme,
-}
 
 
 def limited(rows: JoinedRows, select: exp.Select, planning: Planning) -> JoinedRows:
