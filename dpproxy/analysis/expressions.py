@@ -22,8 +22,15 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.texts import LONGEST_TEXT, check_length, of_constants
 from dpproxy.analysis.typed import Typed, boolean, null, number
-from dpproxy.values.errors import InvalidEscape, TooComplex, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.values.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, TIMESTAMP, UNKNOWN
+from dpproxy.values.errors import (
+    InvalidEscape,
+    InvalidParameter,
+    TooComplex,
+    TypeMismatch,
+    UndefinedFunction,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import BOOL, INT8, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, TIMESTAMP, UNKNOWN
 from dpproxy.values.work import step
 
 Rule = Callable[[Any, Scope], Typed]
@@ -99,6 +106,18 @@ def _size(sql: nodes.Node, known: dict[int, tuple[nodes.Node, int]]) -> int:
 def compile_shown(node: exp.Expr, scope: Scope) -> Typed:
     """A value with a type of its own: a quoted literal that nothing else gives one is text."""
     return settle(compile_expression(node, scope), TEXT, scope, node)
+
+
+def whole_constant(node: exp.Expr, scope: Scope, takes: str, negative: str) -> int:
+    """A constant from 0 on, or else a refusal in these words; 0 while a parameter is still open."""
+    value = settle(compile_expression(node, scope), INT8, scope, node)
+    if value.parameter is not None:
+        return 0
+    if not value.is_constant or not isinstance(value.constant, int) or isinstance(value.constant, bool):
+        raise Unsupported(takes, position=position(node))
+    if not 0 <= value.constant < 2**63:
+        raise InvalidParameter(negative, position=position(node))
+    return value.constant
 
 
 def compile_boolean(node: exp.Expr, scope: Scope) -> Typed:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
-from dpproxy.analysis.expressions import compile_expression, compile_shown
+from dpproxy.analysis.expressions import compile_expression, compile_shown, whole_constant
 from dpproxy.analysis.intervals import moved_sql, read_interval
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
@@ -140,16 +140,8 @@ def _end(distance: object, side: object) -> str:
 
 def _whole(node: exp.Expr, scope: Scope, place: str) -> int:
     """A constant number of rows; 0 while a parameter is still open."""
-    value = settle(compile_expression(node, scope), INT8, scope, node)
-    if value.parameter is not None:
-        return 0
-    if not value.is_constant or not isinstance(value.constant, int) or isinstance(value.constant, bool):
-        raise Unsupported(f"a {place} takes a constant whole number", position=position(node))
-    if not 0 <= value.constant < 2**63:
-        raise InvalidParameter(
-            f"a {place} must not begin or end at a negative number", position=position(node)
-        )
-    return value.constant
+    takes = f"a {place} takes a constant whole number"
+    return whole_constant(node, scope, takes, f"a {place} must not begin or end at a negative number")
 
 
 def _distance(

@@ -16,7 +16,7 @@ from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy, Bound, Possible, RowNoise
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.expressions import compile_boolean, compile_expression, whole_constant
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -27,8 +27,8 @@ from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
 from dpproxy.planner.release.scope import OF_RELEASED, AggregateCall, ReleasedScope
 from dpproxy.planner.select_list import OF_INPUT, SelectItem, items, ordinal
-from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, Unsupported
-from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
+from dpproxy.values.errors import AmbiguousColumn
+from dpproxy.values.pgtypes import FLOAT8, TEXT, UNKNOWN
 
 UNKNOWN_ERROR = "no interval is proved for it"
 """Said of a column of released values that no rule of ``intervals`` is for."""
@@ -344,12 +344,5 @@ def _order_key(
 
 def row_number(clause: exp.Expr, scope: Scope) -> int:
     """The constant of a LIMIT or OFFSET; 0 while a parameter is still open. Raises 22023 or 0A000."""
-    node = clause.args["expression"]
-    value = settle(compile_expression(node, scope), INT8, scope, node)
-    if value.parameter is not None:
-        return 0
-    if not value.is_constant or not isinstance(value.constant, int) or isinstance(value.constant, bool):
-        raise Unsupported("LIMIT and OFFSET take a whole number", position=position(node))
-    if not 0 <= value.constant < 2**63:
-        raise InvalidParameter("LIMIT and OFFSET must not be negative", position=position(node))
-    return value.constant
+    takes, negative = "LIMIT and OFFSET take a whole number", "LIMIT and OFFSET must not be negative"
+    return whole_constant(clause.args["expression"], scope, takes, negative)

@@ -1,5 +1,7 @@
 """The SELECT list as it is written: its entries, and the names of their columns."""
 
+from collections.abc import Callable, Sequence
+
 from msgspec import Struct
 from sqlglot import exp
 
@@ -31,6 +33,16 @@ def is_star(node: exp.Expr) -> bool:
 def items(select: exp.Select) -> tuple[SelectItem, ...]:
     """The SELECT list."""
     return tuple(SelectItem(e.this if isinstance(e, exp.Alias) else e, title(e)) for e in select.expressions)
+
+
+def grouped(node: exp.Expr, listed: Sequence[SelectItem], knows: Callable[[str], bool]) -> exp.Expr:
+    """An entry of GROUP BY: a place in the SELECT list, a column that FROM ``knows``, an alias, or an expression."""
+    target = node.unnest()
+    if isinstance(target, exp.Literal) and not target.is_string:
+        return listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
+    if type(target) is exp.Column and not target.table and not knows(target.name):
+        return next((i.node.unnest() for i in listed if i.name == target.name), target)
+    return target
 
 
 def ordinal(node: exp.Literal, size: int, clause: str) -> int:

@@ -22,7 +22,7 @@ from dpproxy.planner.keys.public_tables import public_key
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import Identifier
 from dpproxy.planner.rows.relation import JoinedRows, own_nodes
-from dpproxy.planner.select_list import SelectItem, is_star, items, ordinal
+from dpproxy.planner.select_list import SelectItem, grouped, is_star, items
 from dpproxy.values.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -163,16 +163,12 @@ def _nested(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> l
 
 def _members(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> list[exp.Expr]:
     nodes = node.expressions if isinstance(node, exp.Tuple) else [node]
-    return [resolved(n, listed, rows) for n in nodes]
+    return [_resolved(n, listed, rows) for n in nodes]
 
 
-def resolved(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> exp.Expr:
-    """A place in the SELECT list, a column, or an alias, in this order; an expression is itself. Raises 42803."""
-    target = node.unnest()
-    if isinstance(target, exp.Literal) and not target.is_string:
-        target = listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
-    elif type(target) is exp.Column and not target.table and not rows.knows(target.name):
-        target = next((i.node.unnest() for i in listed if i.name == target.name), target)
+def _resolved(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> exp.Expr:
+    """What an entry means. Raises 42803 for an aggregate."""
+    target = grouped(node, listed, rows.knows)
     if not isinstance(target, exp.Query) and has_aggregates(exp.Select(expressions=[target.copy()])):
         raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(target))
     return target

@@ -19,7 +19,7 @@ from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.sizes import Pin, SizedSource, size_of_inner, size_of_outer
 from dpproxy.planner.open.subqueries import AggregateAround, Around, Subqueries
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.conditions import conjuncts
+from dpproxy.planner.rows.conditions import conjuncts, conjuncts_of
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.relation import Scan, own_nodes
 from dpproxy.planner.rows.scans import public_value
@@ -229,7 +229,7 @@ def _joined(
         *(c for c in source.columns if c.name not in names),
     )
     both = replace(both, visible=(*merged, *rest))
-    written = [*(conjuncts(exp.Where(this=on)) if on is not None else []), *([] if side else pool)]
+    written = [*conjuncts_of(on), *([] if side else pool)]
     pins = [pin for a, b in pairs for pin in (Pin(a, (b,)), Pin(b, (a,)))]
     pins += [pin for c in written for pin in _pins(c, both, source)]
     if conditions:

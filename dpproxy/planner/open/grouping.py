@@ -11,7 +11,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.select_list import SelectItem, ordinal
+from dpproxy.planner.select_list import SelectItem, grouped
 from dpproxy.values.errors import GroupingError
 from dpproxy.values.pgtypes import INT4
 
@@ -87,11 +87,7 @@ class _Builder(Struct, frozen=True):
         return self._key(node)
 
     def _key(self, node: exp.Expr) -> nodes.Expr:
-        target = node.unnest()
-        if isinstance(target, exp.Literal) and not target.is_string:
-            target = self.listed[ordinal(target, len(self.listed), "GROUP BY")].node.unnest()
-        elif type(target) is exp.Column and not target.table and not self.knows(target.name):
-            target = next((i.node.unnest() for i in self.listed if i.name == target.name), target)
+        target = grouped(node, self.listed, self.knows)
         if target not in self.keys:
             self.keys[target] = self.compiled(target)
         sql = self.keys[target].sql

@@ -13,10 +13,10 @@ from dpproxy.aggregates.table import is_call
 from dpproxy.analysis.position import position
 from dpproxy.planner.keys.grouping import grouping_sets, has_aggregates
 from dpproxy.planner.rows.derive import expanded
-from dpproxy.planner.rows.people import grouped, key_columns
+from dpproxy.planner.rows.people import key_columns
 from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.planner.rows.row_windows import has_windows
-from dpproxy.planner.select_list import SelectItem
+from dpproxy.planner.select_list import SelectItem, grouped
 from dpproxy.values.errors import SyntaxRefused, UnitLost
 
 ROWS = "#rows"
@@ -48,7 +48,7 @@ def _distinct(select: exp.Select, rows: JoinedRows) -> Halves:
 def _first_rows(select: exp.Select, on: list[exp.Expr], rows: JoinedRows) -> Halves:
     """DISTINCT ON: the first row of each of its values, in the order of ORDER BY."""
     listed = expanded(select, rows)
-    keys = [_plain(grouped(node, listed, rows)) for node in on]
+    keys = [_plain(grouped(node, listed, rows.knows)) for node in on]
     if not key_columns(keys, rows):
         raise UnitLost(
             "DISTINCT ON rows of several people would let one row decide about others",
@@ -57,7 +57,8 @@ def _first_rows(select: exp.Select, on: list[exp.Expr], rows: JoinedRows) -> Hal
         )
     order = select.args.get("order")
     entries = [
-        (_plain(grouped(e.this, listed, rows)), e) for e in (order.expressions if order is not None else ())
+        (_plain(grouped(e.this, listed, rows.knows)), e)
+        for e in (order.expressions if order is not None else ())
     ]
     first = [node for node, _ in entries[: len(set(keys))]]
     if any(node not in keys for node in first):
@@ -82,7 +83,7 @@ def _over_groups(select: exp.Select, rows: JoinedRows) -> Halves | None:
     """
     listed = expanded(select, rows)
     group = select.args.get("group")
-    keys = [grouped(node, listed, rows) for node in (group.expressions if group is not None else ())]
+    keys = [grouped(node, listed, rows.knows) for node in (group.expressions if group is not None else ())]
     if not key_columns(keys, rows):
         return None
     columns: dict[exp.Expr, exp.Column] = {}

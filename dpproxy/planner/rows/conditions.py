@@ -17,9 +17,12 @@ from dpproxy.values.pgtypes import ForeignKey
 
 def conjuncts(where: exp.Expr | None) -> list[exp.Expr]:
     """The parts of WHERE that must all hold."""
-    if where is None:
-        return []
-    left, found = [where.this], []
+    return conjuncts_of(None if where is None else where.this)
+
+
+def conjuncts_of(condition: exp.Expr | None) -> list[exp.Expr]:
+    """The conditions that must all hold; none where there is none."""
+    left, found = [] if condition is None else [condition], []
     while left:
         condition = left.pop(0).unnest()
         if isinstance(condition, exp.And):

@@ -15,6 +15,7 @@ from dpproxy.planner.release.deadline import widen
 from dpproxy.planner.rows.conditions import (
     Edge,
     conjuncts,
+    conjuncts_of,
     edge_of,
     edges_of,
     equated,
@@ -440,11 +441,6 @@ class _Joiner:
         lost = next((i for i in self.placed if i.is_protected and i.scan.name not in reached), None)
         if lost is not None:
             raise self._lost(lost)
-
-
-def conjuncts_of(node: exp.Expr | None) -> list[exp.Expr]:
-    """The conditions that must all hold."""
-    return [] if node is None else conjuncts(exp.Where(this=node))
 
 
 def normal_on(node: exp.Expr | None, rows: JoinedRows) -> exp.Expr | None:

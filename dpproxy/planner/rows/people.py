@@ -28,7 +28,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.derive import derived_field, derived_scan, refuse_cut, rows_select
 from dpproxy.planner.rows.fields import Computed, Field
 from dpproxy.planner.rows.relation import JoinedRows, Scan
-from dpproxy.planner.select_list import SelectItem, items, ordinal
+from dpproxy.planner.select_list import SelectItem, grouped, items
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
 from dpproxy.values.pgtypes import BOOL, INT8, NUMERIC, Column
 
@@ -39,17 +39,7 @@ def group_nodes(select: exp.Select, rows: JoinedRows) -> list[exp.Expr]:
     if select.args.get("distinct") is not None:
         return [item.node.unnest() for item in listed]
     group = select.args.get("group")
-    return [grouped(node, listed, rows) for node in (group.expressions if group is not None else ())]
-
-
-def grouped(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> exp.Expr:
-    """A place in the SELECT list, a column, or an alias, in this order; an expression is itself."""
-    target = node.unnest()
-    if isinstance(target, exp.Literal) and not target.is_string:
-        return listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
-    if type(target) is exp.Column and not target.table and not rows.knows(target.name):
-        return next((i.node.unnest() for i in listed if i.name == target.name), target)
-    return target
+    return [grouped(node, listed, rows.knows) for node in (group.expressions if group is not None else ())]
 
 
 def key_columns(keys: Sequence[exp.Expr], rows: JoinedRows) -> list[exp.Column]:
