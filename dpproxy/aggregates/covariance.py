@@ -56,7 +56,7 @@ def _correlation(moments: Moments) -> nodes.Expr:
 
 def _correlations(moments: Moments) -> f.Interval:
     if moments.joint is not None:
-        return moments.around(_correlation(moments), (-1.0, 1.0), (XX, YY, XY), Known.correlation)
+        return moments.around(_correlation(moments), (-1.0, 1.0), (XX, YY), Known.correlation)
     spreads = f.multiple(f.roots(moments.variances(X)), f.roots(moments.variances(Y)))
     low, high = spreads
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -1.0, 1.0)
@@ -65,7 +65,7 @@ def _correlations(moments: Moments) -> f.Interval:
 def _squares(moments: Moments) -> f.Interval:
     if moments.joint is not None:  # of the absolute value, which is no farther off
         size = f.size(_correlation(moments))
-        found = moments.around(size, (0.0, 1.0), (XX, YY, XY), Known.correlation)
+        found = moments.around(size, (0.0, 1.0), (XX, YY), Known.correlation)
         return f.square(found[0]), f.square(found[1])
     return f.squares(_correlations(moments))
 
@@ -127,7 +127,7 @@ def _slope(moments: Moments) -> nodes.Expr:
 def _slopes(moments: Moments) -> f.Interval:
     most = _steepest(moments.sides)
     if moments.joint is not None:
-        return moments.around(_slope(moments), (-most, most), (XX, XY), Known.slope)
+        return moments.around(_slope(moments), (-most, most), (), lambda known: known.slope(known.law.near))
     low, high = moments.variances(X)
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -most, most)
 
@@ -171,7 +171,7 @@ def _intercept(moments: Moments) -> nodes.Expr:
 def _intercepts(moments: Moments) -> f.Interval:
     if moments.joint is not None:
         centre, limits = moments.sides[X].centre, _intercept_limits(moments.sides)
-        return moments.around(_intercept(moments), limits, (XX, XY), lambda known: known.line(centre))
+        return moments.around(_intercept(moments), limits, (XX,), lambda known: known.line(centre))
     return f.difference(_ats(moments, Y), f.product(_slopes(moments), _ats(moments, X)))
 
 

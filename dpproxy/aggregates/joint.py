@@ -15,10 +15,11 @@ n dx dy. Let b' = c' / v' be the slope, r'(u, v) = v - y' - b' (u - x') what is 
 
     slope: n v (b - b') = e((u - x') r') - n dx g,  and  e(r') = n g
 
-as the sum of (u - x') (released line - line before noise) is n (dx g + v (b - b')). At a distance k = x + x0 under the
-mean a line is a = y - b k, so that with q = k / v, q' = k' / v'
+as the sum of (u - x') (released line - line before noise) is n (dx g + v (b - b')). The weights are those for b in
+the place of b' and abs(b - b') times those of (u - x')^2, so that abs(b - b') is on both sides, as in a quotient
+(``planner/release/linear_forms.py``). At a distance k = x + x0 under the mean a line is a = y - b k, so that
 
-    intercept: n (a - a') = e(r' (1 - q' (u - x'))) - (q - q') e((u - x') r') + q dx n g
+    intercept: n v (a - a') = e(r' (v' - k' (u - x'))) + (v - v') n g - dx e((u - x') r') + k dx n g
 
 Let h' = c' / w' be the slope the other way, l = sqrt(w' / v'). As sqrt(v w) = (l v + w / l) / 2 - d with
 d = (l sqrt(v) - sqrt(w))^2 / (2 l), and the same before noise without d, and b' v' = h' w' = c', the correlation r has
@@ -27,7 +28,8 @@ d = (l sqrt(v) - sqrt(w))^2 / (2 l), and the same before noise without d, and b'
                            - n dx dy + n (b' dx^2 + h' dy^2) / 2 + n r' d
 
 and d / sqrt(v w) = (z + 1 / z) / 2 - 1 with z^2 = w' v / (v' w), where z and 1 / z are at most
-1 / sqrt((1 - abs(v - v') / v) (1 - abs(w - w') / w)).
+1 / sqrt((1 - abs(v - v') / v) (1 - abs(w - w') / w)). As abs(r') is at most abs(r) + abs(r - r'), that is on both
+sides, too.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -153,39 +155,33 @@ class Known(Struct, frozen=True):
         left = f.minus(self.of[COUNT].value, duck.double(self.law.count(confidence, sizes)))
         return f.over(_sum(self.law.reach(confidence, sizes), more), left)
 
-    def slope(self) -> nodes.Expr:
+    def slope(self, confidence: Fraction) -> nodes.Expr:
         """How far the slope is off."""
-
-        def half(b: Ball) -> nodes.Expr:
-            above = f.plus(self._tilted(self.law.near, b), f.times(self.of[X].off, self._moved(b)))
-            return f.over(above, self.of[XX].value)
-
-        return self._apart((XX,), [self.of[XY].over(self.of[XX])], lambda taken: half(*taken))
+        return self._with_slopes(confidence, (X,), lambda taken: taken[0].off)
 
     def line(self, place: float) -> nodes.Expr:
         """How far the line is off where arguments are 0: so far, ``place``, below the centre."""
+        x, y, v = (self.of[name] for name in (X, Y, XX))
+        k = Ball(duck.double(place)).plus(x)
 
-        def half(b: Ball, q: Ball) -> nodes.Expr:
-            x, y = self.of[X], self.of[Y]
-            one, level = q.times(x).plus(Ball(_ONE)), y.minus(b.times(x))
-            tilted = q.times(b)
+        def half(taken: Sequence[Ball]) -> nodes.Expr:
+            [b] = taken
+            one, level, tilted = v.plus(k.times(x)), y.minus(b.times(x)), k.times(b)
             left = tilted.times(Ball(duck.double(self.middles[X]))).minus(one.times(level))
-            turned = q.times(level).minus(one.times(b))
-            sizes = {Y: one.size, XY: q.size, X: turned.size, XX: tilted.size, COUNT: left.size}
-            above = self._noise(self.law.near, sizes)
-            moved = f.times(x.off, self._moved(b))
-            return f.plus(
-                above, f.times(q.off, self._tilted(self.law.far, b)), f.times(f.size(q.value), moved)
-            )
+            turned = k.times(level).minus(one.times(b))
+            sizes = {Y: one.size, XY: k.size, X: turned.size, XX: tilted.size, COUNT: left.size}
+            moved = f.times(f.plus(v.off, f.times(f.size(k.value), x.off)), self._moved(b))
+            more = f.times(x.off, self._tilted(self.law.far, X, b))
+            return f.over(f.plus(self._noise(self.law.near, sizes), moved, more), v.value)
 
-        v, k = self.of[XX], Ball(duck.double(place)).plus(self.of[X])
-        return self._apart((XX,), [self.of[XY].over(v), k.over(v)], lambda taken: half(*taken))
+        return self._with_slopes(self.law.far, (X,), half)
 
     def correlation(self) -> nodes.Expr:
         """How far a correlation is off."""
+        x, y, c, v, w = (self.of[name] for name in (X, Y, XY, XX, YY))
 
-        def half(b: Ball, h: Ball) -> nodes.Expr:
-            x, y, v, w = (self.of[name] for name in (X, Y, XX, YY))
+        def half(taken: Sequence[Ball]) -> nodes.Expr:
+            b, h = taken
             squares = b.times(self._product(X, X)).plus(h.times(self._product(Y, Y)))
             sizes: Sizes = {
                 XY: 1.0,
@@ -197,13 +193,15 @@ class Known(Struct, frozen=True):
             }
             bent = f.plus(f.times(b.size, f.square(x.off)), f.times(h.size, f.square(y.off)))
             above = f.plus(self._noise(self.law.near, sizes), f.times(x.off, y.off), f.scaled(bent, 0.5))
-            shares = (f.minus(_ONE, f.over(one.off, one.value)) for one in (v, w))
-            z = f.root(f.positive(f.times(*shares)))
-            more = f.minus(f.scaled(f.plus(z, f.over(_ONE, z)), 0.5), _ONE)
-            return f.plus(f.over(above, f.root(f.positive(f.times(v.value, w.value)))), more)
+            spread = f.root(f.positive(f.times(v.value, w.value)))
+            return f.named("s", [spread, above, apart], lambda t: _less(f.over(f.size(c.value), t[0]), *t))
 
-        slopes = [self.of[XY].over(self.of[name]) for name in (XX, YY)]
-        return self._apart((XX, YY), slopes, lambda taken: half(*taken))
+        shares = [f.minus(_ONE, f.over(one.off, one.value)) for one in (v, w)]
+        z = f.root(f.positive(f.times(*shares)))
+        apart = f.minus(f.scaled(f.plus(z, f.over(_ONE, z)), 0.5), _ONE)
+        above = [nodes.Binary(">", one.value, one.off) for one in (v, w)]
+        found = self._with_slopes(self.law.far, (X, Y), half)
+        return duck.case([(nodes.And((*above, nodes.Binary(">", _ONE, apart))), found)], self.unknown)
 
     def _product(self, x: str, y: str) -> Ball:
         """Of two means; of one with itself, with what its squares are counted from."""
@@ -214,27 +212,58 @@ class Known(Struct, frozen=True):
         """Of a sum with these weights, over the count."""
         return f.over(self.law.reach(confidence, sizes), self.of[COUNT].value)
 
-    def _tilted(self, confidence: Fraction, b: Ball) -> nodes.Expr:
-        """Of the sum of (u - x') r', over the count."""
-        x, y = self.of[X], self.of[Y]
-        left = self._product(X, Y).minus(b.times(self._product(X, X)))
+    def _tilted(self, confidence: Fraction, side: str, b: Ball) -> nodes.Expr:
+        """Of the sum of (u - x') r', over the count; ``side`` is that of u."""
+        other = Y if side == X else X
+        x, y = self.of[side], self.of[other]
+        left = self._product(X, Y).minus(b.times(self._product(side, side)))
         turned = y.minus(b.times(x).scaled(2.0))
-        return self._noise(confidence, {XY: 1.0, XX: b.size, X: turned.size, Y: x.size, COUNT: left.size})
+        sizes: Sizes = {XY: 1.0, side * 2: b.size, side: turned.size, other: x.size, COUNT: left.size}
+        return self._noise(confidence, sizes)
 
     def _moved(self, b: Ball) -> nodes.Expr:
         """The most that g is."""
-        return f.plus(self.of[Y].off, f.times(b.size, self.of[X].off))
+        x, y = self.of[X], self.of[Y]
+        sizes: Sizes = {Y: 1.0, X: b.size, COUNT: y.minus(b.times(x)).size}
+        return self._noise(self.law.far, sizes)
 
-    def _apart(
-        self, names: Sequence[str], balls: Sequence[Ball], half: Callable[[Sequence[Ball]], nodes.Expr]
+    def _with_slopes(
+        self, confidence: Fraction, sides: Sequence[str], made: Callable[[Sequence[Ball]], nodes.Expr]
     ) -> nodes.Expr:
-        """``half`` of numbers, which are named, where variances are above 0 before noise."""
-        above = [nodes.Binary(">", self.of[name].value, self.of[name].off) for name in names]
-        listed = [part for ball in balls for part in (ball.value, ball.off)]
-        found = f.named(
-            "d", listed, lambda t: half([Ball(v, o) for v, o in zip(t[::2], t[1::2], strict=True)])
-        )
-        return duck.case([(nodes.And(tuple(above)), found)], self.unknown)
+        """``made`` of the slopes over some sides, where noise leaves enough of the variances."""
+
+        def room(side: str) -> nodes.Expr:
+            """The variance without what noise has of it for each unit of slope."""
+            x = self.of[side]
+            sizes: Sizes = {
+                side * 2: 1.0,
+                side: x.scaled(2.0).size,
+                COUNT: self._product(side, side).size,
+            }
+            taken = f.plus(self._noise(confidence, sizes), f.square(x.off))
+            return f.minus(self.of[side * 2].value, taken)
+
+        def off(side: str, b: nodes.Expr, left: nodes.Expr) -> nodes.Expr:
+            x, y = self.of[side], self.of[Y if side == X else X]
+            moved = f.times(x.off, f.plus(y.off, f.times(f.size(b), x.off)))
+            return f.over(f.plus(self._tilted(confidence, side, Ball(b)), moved), left)
+
+        def with_rooms(rooms: Sequence[nodes.Expr]) -> nodes.Expr:
+            values = [f.over(self.of[XY].value, self.of[side * 2].value) for side in sides]
+            above = [nodes.Binary(">", one, _ZERO) for one in rooms]
+            found = f.named("v", values, lambda taken: with_values(taken, rooms))
+            return duck.case([(nodes.And(tuple(above)), found)], self.unknown)
+
+        def with_values(values: Sequence[nodes.Expr], rooms: Sequence[nodes.Expr]) -> nodes.Expr:
+            offs = [off(*each) for each in zip(sides, values, rooms, strict=True)]
+            return f.named("d", offs, lambda t: made([Ball(*each) for each in zip(values, t, strict=True)]))
+
+        return f.named("r", [room(side) for side in sides], with_rooms)
+
+
+def _less(r: nodes.Expr, spread: nodes.Expr, above: nodes.Expr, apart: nodes.Expr) -> nodes.Expr:
+    """The most that d is where it is at most ``above`` over ``spread``, and ``apart`` times r + d."""
+    return f.over(f.plus(f.over(above, spread), f.times(r, apart)), f.minus(_ONE, apart))
 
 
 def half_width(known: Known, second: Sequence[str], made: Callable[[Known], nodes.Expr]) -> nodes.Expr:

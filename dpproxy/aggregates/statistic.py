@@ -105,7 +105,7 @@ class Statistic(Struct, frozen=True):
     def _joint(self, noise: Noise, confidence: Fraction) -> Law | None:
         """The bounds of sums with weights.
 
-        Means, variances, covariances, what is left of rows, and all sums together miss ``SIDES`` each.
+        Means, variances, slopes, what is left of rows, and all sums together miss ``SIDES`` each.
         """
         parts, missed = self.function.parts, 1 - confidence
         near = 1 - missed * (1 - SIDES * (len(parts) + 1))

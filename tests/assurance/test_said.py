@@ -65,8 +65,6 @@ BOUNDED = (
     "covar_pop(y, x)", "covar_samp(y, x)", "corr(y, x)", "regr_slope(y, x)", "regr_intercept(y, x)", "regr_r2(y, x)",
     "regr_avgx(y, x)", "sum(x) - 500 * count(*)", "100.0 * count_if(x > 500) / count(*)",
 )  # fmt: skip
-LOOSE = ("corr(y, x)", "regr_slope(y, x)", "regr_intercept(y, x)", "regr_r2(y, x)", BOUNDED[-1])
-"""Up to 1.6 times too wide where noise is no small share of the rows, or, of quotients, a few steps of a count."""
 MECHANISMS = {
     "staircase": ("", "0"),
     "shortest": ("", "0"),
@@ -78,15 +76,19 @@ MECHANISMS = {
 """Which tables are asked, and the delta that is spent."""
 FORMS = ("rows", "rows GROUP BY k", "visits", "visits GROUP BY k")
 Exact = Callable[[Plan], Sequence[int]]
+NOISIEST = ("laplace", FORMS[-1], "0.1")
 CASES = pytest.mark.parametrize(
     ("mechanism", "form", "epsilon"),
     [
         (mechanism, form, ("0.1", "1")[(row + column) % 2])
         for row, mechanism in enumerate(MECHANISMS)
         for column, form in enumerate(FORMS)
-    ],
+    ]
+    + [NOISIEST],
 )
 """Each mechanism with each form, and each of these with both epsilons."""
+LOOSE = {(*NOISIEST, written): 1.7 for written in ("corr(y, x)", "regr_intercept(y, x)", "regr_r2(y, x)")}
+"""Half-widths that are more than three tenths above what is measured, since noise has a tenth of the variances."""
 
 
 def asked(mechanism: str, form: str, written: str) -> str:
@@ -186,8 +188,8 @@ def test_the_error_that_is_said_is_what_is_measured(
 ):
     """Against the distance that 95 % of 10,000 draws are within, which is off by 7 % less than once in 10**6 times.
 
-    A half-width is a step too wide at most where it is a quantile, and by three tenths where it is a bound, but for
-    those that are ``LOOSE``.
+    A half-width is a step too wide at most where it is a quantile, and by three tenths where it is a bound, and at most
+    99 % of the draws are within, but for those that are ``LOOSE``; 0.5 % more are but once in 10**6 times.
     """
     chosen = settings(mechanism, epsilon)
     for written in (*EXACT, *BOUNDED):
@@ -209,4 +211,6 @@ def test_the_error_that_is_said_is_what_is_measured(
         if written in EXACT:
             assert 0.95 * measured - 1 <= half <= 1.06 * measured + 1, written
         else:
-            assert 0.95 * measured <= half <= (2 if written in LOOSE else 1.37) * measured, written
+            loose = LOOSE.get((mechanism, form, epsilon, written))
+            assert 0.95 * measured <= half <= (loose or 1.3) * 1.06 * measured, written
+            assert loose or sum(each <= half for each in off) <= 0.995 * DRAWS, written

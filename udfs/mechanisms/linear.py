@@ -8,7 +8,7 @@ factor times the root of a sum of squares, with one factor for all weights. Proo
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, exp, expm1, hypot, log, log1p, nextafter, pi, sqrt
+from math import comb, erf, erfc, exp, hypot, log, log1p, nextafter, pi, sqrt
 from typing import Final
 
 import numpy as np
@@ -118,15 +118,21 @@ def _linear(numbers: tuple[Number, ...], confidence: Fraction) -> Linear | None:
     if drawn is None:
         return None
     allowed, kinds = float(1 - confidence), {type(d.mechanism) for d in drawn}
+    on_top = 0.5
     if all(issubclass(kind, Staircase) for kind in kinds):
         found = _staircases(drawn, len(means), allowed)
     else:
-        least = _least(_exponential if kinds == {Laplace} else _normal, allowed)
-        sizes = ([_size(d, n) for d in drawn] for n in range(len(means)))
-        found = [least * hypot(*of) for of in sizes] if len(kinds) == 1 else None
+        sizes = [hypot(*(_size(d, n) for d in drawn)) for n in range(len(means))]
+        least, without = (
+            _least(_exponential if kinds == {Laplace} else _normal, a) for a in (allowed, allowed / 2)
+        )
+        alike = [1 / s for s in sizes if s]
+        if alike and (without - least) * sqrt(len(alike)) < on_top * sum(alike):
+            least, on_top = without, 0.0
+        found = [least * size for size in sizes] if len(kinds) == 1 else None
     if found is None:
         return None
-    halves = [(0.5 if m.is_single else 1.0) if s else 0.0 for m, s in zip(means, found, strict=True)]
+    halves = [on_top + (0.0 if m.is_single else 0.5) if s else 0.0 for m, s in zip(means, found, strict=True)]
     return Linear(tuple(found), tuple(halves))
 
 
@@ -242,14 +248,20 @@ def _moments(many: int) -> list[float]:
 
 
 def _size(drawn: _Drawn, number: int) -> float:
-    """Of the exponential law that one number's noise is more peaked than, or what it is as a normal one, at most."""
+    """Of the exponential, or normal, law that one number's noise is more peaked than."""
     mechanism = drawn.mechanism
     ratio = None if isinstance(mechanism, Staircase) else mechanism.ratios[drawn.components[number]]
     if ratio is None:
         return 0.0
     rest = min(float(1 - ratio.fraction), nextafter(1.0, 0.0))  # less is a wider law
-    one = 1 / rest - 0.5 if isinstance(mechanism, Laplace) else sqrt(1 / 12 - 1 / (2 * log1p(-rest)))
+    one = 1 / rest - 0.5 if isinstance(mechanism, Laplace) else _wider(-1 / (2 * log1p(-rest)))
     return one * drawn.shares[number] * sqrt(drawn.terms)
+
+
+def _wider(v: float) -> float:
+    """The deviation of a normal law that is less peaked than a discrete one with q = exp(-1 / (2 v))."""
+    near = (erf(0.5 / sqrt(2 * v)) + erf(1.5 / sqrt(2 * v))) / 2
+    return sqrt(max(v + 2 / pi, 2 / (pi * near**2)))
 
 
 def _exponential(x: float) -> float:
@@ -258,8 +270,8 @@ def _exponential(x: float) -> float:
 
 
 def _normal(x: float) -> float:
-    """P(abs(T) > x) at most, for a T with a density that falls from 0 on, and E exp(s T) <= exp(s^2 / 2)."""
-    return 2 * exp(-1 - x * x / 2) / -expm1(-2 * x * x)
+    """P(abs(T) > x) at most, for a sum T of numbers more peaked than normal ones whose variances add up to 1."""
+    return erfc(x / sqrt(2))
 
 
 def _least(beyond: Callable[[float], float], allowed: float) -> float:

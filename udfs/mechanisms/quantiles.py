@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil
+from math import ceil, exp, log
 from typing import Final, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from udfs.mechanisms.averaged import ROUNDING
 from udfs.mechanisms.exponential import (
     WIDEST_SPREAD,
     CandidateLists,
@@ -26,6 +27,7 @@ from udfs.mechanisms.exponential import (
     Int64,
     each_list,
     held,
+    log2,
     whole,
 )
 from udfs.mechanisms.quantile import FARTHEST, exact, ordered, padded, places
@@ -42,6 +44,10 @@ _FARTHEST_OFF: Final = 2**40
 _REACH: Final = 96
 """Points with a chance below e**-96 of the nearest one's are all as likely as that."""
 _INT64: Final = 2**61
+GRID: Final = 512
+"""Cells of the law of a sum of errors: numbers count as the upper end of theirs."""
+LOWEST: Final = 8
+"""Below 0: what a number of the law with the scale 1 is taken for where it is less."""
 
 
 class Split(NamedTuple):
@@ -149,10 +155,10 @@ class Quantiles(Struct, frozen=True):
         """
         return _rank_errors(self, confidence)
 
-    def own_error(self, split: Split, confidence: Fraction) -> Fraction:
-        """Rows by which one split misses its aim among those that it splits."""
-        steps = self.mechanism(split).shortfall(self.points, confidence)
-        return Fraction(steps, split.aim.denominator * self.parts)
+    def fold(self, split: Split) -> float:
+        """Rows by which a point has to be farther from the aim of a split to be e times less likely."""
+        steps = 2.0**55 / (log(2) * log2(self.mechanism(split).ratio))
+        return steps / (split.aim.denominator * self.parts)
 
     def release(
         self, values: Sequence[int] | Int64, counts: Sequence[int] | Int64, words: Words = os.urandom
@@ -258,16 +264,41 @@ class Quantiles(Struct, frozen=True):
 
 @lru_cache(maxsize=256)
 def _rank_errors(mechanism: Quantiles, confidence: Fraction) -> tuple[int, ...]:
-    """Errors of splits, added up along the ways to each quantile, whose draws share what confidence leaves."""
-    splits, ends = mechanism.splits, (0, len(mechanism.numerators) + 1)
-    found = {(end, shares): Fraction(0) for end in ends for shares in range(1, mechanism.levels + 1)}
+    """Of each quantile, by the law of the sum of the errors of its own split and of those that its aim follows from."""
+    splits, many = mechanism.splits, log(max(1, mechanism.points - 1))
+    missing = mechanism.levels * exp(many - _REACH)
+    shares: dict[int, dict[int, float]] = {0: {}, len(mechanism.numerators) + 1: {}}
     for split in splits:
-        for shares in range(split.level, mechanism.levels + 1):
-            own = mechanism.own_error(split, 1 - (1 - confidence) / shares)
-            left, right = found[split.left, shares], found[split.right, shares]
-            found[split.place, shares] = own + (1 - split.aim) * left + split.aim * right
-    by_place = sorted(splits, key=lambda s: s.place)
-    return tuple(ceil(found[s.place, s.level]) + abs(mechanism.off) for s in by_place)
+        left, right = shares[split.left], shares[split.right]
+        shares[split.place] = {
+            place: float(1 - split.aim) * left.get(place, 0.0) + float(split.aim) * right.get(place, 0.0)
+            for place in {*left, *right}
+        } | {split.place: 1.0}
+    folds = {split.place: mechanism.fold(split) for split in splits}
+    found = []
+    for place in sorted(folds):
+        scales = sorted(share * folds[other] for other, share in shares[place].items() if share)
+        above = logistic_sum(scales, float(1 - confidence) - missing, min(LOWEST, many))
+        rows = (many * sum(scales) + above) * (1 + ROUNDING)
+        found.append((ceil(rows) if mechanism.points > 1 else 0) + abs(mechanism.off))
+    return tuple(found)
+
+
+def logistic_sum(scales: Sequence[float], missed: float, lowest: float) -> float:
+    """What a sum of independent logistic numbers is above with at most this probability.
+
+    Each has a scale, and is taken for ``-lowest`` times that at least.
+    """
+    if missed <= 0:
+        raise InvalidMechanism("confidence must not be so near to 1")
+    top = log(len(scales) / missed)
+    cells = np.arange(GRID + 1) * ((top + lowest) * sum(scales) / GRID)
+    law = np.ones(1)
+    for scale in scales:
+        tails = 1 / (1 + np.exp(np.minimum(cells / scale - lowest, 700.0)))
+        law = np.convolve(law, np.concatenate([[1 - tails[0]], tails[:-1] - tails[1:]]))[: GRID + 1]
+    place = int(np.argmax(np.append(np.cumsum(law) * (1 - ROUNDING), 1.0) >= 1 - missed))
+    return float(cells[place]) - lowest * sum(scales) if place <= GRID else top * sum(scales)
 
 
 class _Cells(NamedTuple):

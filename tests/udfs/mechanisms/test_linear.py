@@ -1,5 +1,6 @@
 """Weighted sums of released numbers: the bound against exact tails of small mechanisms, and that it is a norm."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
@@ -145,6 +146,23 @@ def test_geometric_noise_is_more_peaked_than_exponential(nano: int):
             assert left + (right - left) * part <= np.exp(-(start + (end - start) * part) / scale) * (
                 1 + 1e-9
             )
+
+
+@pytest.mark.parametrize("variance", [0.02, 0.1, 0.3, 0.5, 1, 4, 100, 5000])
+def test_discrete_normal_noise_is_more_peaked_than_a_normal_number(variance: float):
+    """With a uniform number on top: at the corners of its tail and between them."""
+    deviation, far = linear._wider(variance), int(9 * np.sqrt(variance)) + 2
+    assert deviation**2 <= variance + 0.68
+    law = [np.exp(-(z**2) / (2 * variance)) for z in range(far + 1)]
+    whole, beyond = law[0] + 2 * sum(law[1:]), 1.0
+    for z, weight in enumerate(law):
+        start, end = max(0.0, z - 0.5), z + 0.5
+        next_beyond = beyond - (weight if z == 0 else 2 * weight) / whole
+        for part in np.linspace(0, 1, 11):
+            x = start + (end - start) * part
+            tail = beyond + (next_beyond - beyond) * part
+            assert tail <= math.erfc(x / (deviation * math.sqrt(2))) * (1 + 1e-9) + 1e-12
+        beyond = next_beyond
 
 
 def test_without_noise_it_is_zero():
