@@ -434,10 +434,11 @@ class PriorCheck(Struct, frozen=True):
 
 
 class Hidden(NamedTuple):
-    """Groups whose released number of what is said is no larger are not shown."""
+    """Groups whose released number of what is said is no larger are not shown; ``added`` where it was not asked for."""
 
     most: float
     what: str
+    added: bool = False
 
 
 class Stated(Struct, frozen=True):

@@ -354,8 +354,9 @@ def run_probe(
 ) -> Answer:
     """Propose declarations, with bounds and limits from counts that are released at the statement's epsilon.
 
-    The counts share the epsilon equally, and are the same whatever bounds and limits are declared by then. All are
-    planned, and the ceiling must have enough left for all of them, before the first one runs.
+    The counts share the epsilon equally, and are the same whatever bounds and limits are declared by then, but for
+    groups of ranges that have become short. All are planned, and the ceiling must have enough left for all of them,
+    before the first one runs.
 
     Raises:
         BoundsMissing: the table has no unit or no ceiling yet.

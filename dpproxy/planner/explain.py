@@ -205,6 +205,10 @@ def _said(plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Dr
     hidden = None if plan.accuracy is None else plan.accuracy.hidden
     if hidden is not None:
         lines.append(f"Hidden: groups of a released {hidden.what} up to {hidden.most:.9g} (dp.empty_groups)")
+        if hidden.added:
+            lines.append(
+                "That count is released for it, and shares the epsilon: 'show' has the errors without"
+            )
     lines += _columns(plan.outputs, confidence)
     return [*lines, *(f"Told: {notice.message}. {notice.detail or ''}".rstrip() for notice in plan.notices)]
 

@@ -1,16 +1,26 @@
 """What SUGGEST ... WITH EPSILON counts in a table, and what it proposes from the counts."""
 
 from collections.abc import Iterator, Sequence
+from datetime import date
 from functools import partial
 
 from msgspec.structs import replace
 
 from dpproxy.policy.dump import alter_table, decimal, declarations, quantiles_text
-from dpproxy.policy.model import Between, Counted, LimitQuantiles, Members, Policy, References, TablePolicy
+from dpproxy.policy.model import (
+    Between,
+    Counted,
+    Domain,
+    LimitQuantiles,
+    Members,
+    Policy,
+    References,
+    TablePolicy,
+)
 from dpproxy.policy.suggest_column import between
-from dpproxy.policy.suggest_probe import PeopleProbe, Probe, Rows, limit, probe
+from dpproxy.policy.suggest_probe import MOST_COUNTED, PeopleProbe, Probe, Rows, limit, probe
 from dpproxy.policy.suggest_unit import Proposal, is_unique
-from dpproxy.values.pgtypes import Schema
+from dpproxy.values.pgtypes import DATE, INTEGERS, Column, Schema
 
 _LEAST_LISTED = 3
 """Fewer values are at most two groups."""
@@ -39,13 +49,25 @@ def _of_people(policy: Policy, declared: TablePolicy, schema: Schema) -> Iterato
             return
     yield PeopleProbe(unit.key)
     for name in sorted(declared.columns):
-        match declared.columns[name].domain:
-            case Members(values) if len(values) >= _LEAST_LISTED:
-                yield PeopleProbe(unit.key, name)
-            case References():
-                yield PeopleProbe(unit.key, name)
-            case _:
-                pass
+        if _has_keys(declared.columns[name].domain, schema.column(declared.name, name)):
+            yield PeopleProbe(unit.key, name)
+
+
+def _has_keys(domain: Domain | None, column: Column | None) -> bool:
+    """Whether several values of a column may be groups: listed ones, or a short range of whole numbers or days."""
+    kind, many = None if column is None else column.type.oid, 0
+    match domain:
+        case References():
+            many = _LEAST_LISTED
+        case Members(values):
+            many = min(len(values), MOST_COUNTED)
+        case Between(int(low), int(high)) if kind in INTEGERS:
+            many = high - low + 1
+        case Between(date() as low, date() as high) if kind == DATE.oid:
+            many = (high - low).days + 1
+        case _:
+            pass
+    return _LEAST_LISTED <= many <= MOST_COUNTED
 
 
 def with_released(

@@ -1,17 +1,26 @@
 """What is counted of a table, and the limits that are proposed from the counts."""
 
+import pytest
+
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest_limits import probes, with_released
 from dpproxy.policy.suggest_probe import COUNTS, PeopleProbe, Probe, Rows
 from dpproxy.policy.suggest_unit import Proposal
-from dpproxy.values.pgtypes import INT4, TEXT, Column, Schema, UniqueKey
+from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, TEXT, Column, Schema, UniqueKey
 
 SCHEMA = Schema(
     {
         "people": (Column("id", INT4), Column("age", INT4)),
-        "visits": (Column("id", INT4), Column("no", INT4), Column("ward", TEXT), Column("cost", INT4)),
+        "visits": (
+            Column("id", INT4),
+            Column("no", INT4),
+            Column("ward", TEXT),
+            Column("cost", INT4),
+            Column("day", DATE),
+            Column("share", FLOAT8),
+        ),
         "lines": (Column("no", INT4), Column("cost", INT4)),
     },
     constraints=(UniqueKey("people", ("id",), primary=True),),
@@ -38,9 +47,26 @@ def test_rows_and_groups_of_a_person_and_values_are_counted():
     assert [one.column for one in found[2:] if isinstance(one, Probe)] == ["cost"]
 
 
+@pytest.mark.parametrize(
+    ("column", "ends", "counted"),
+    [
+        ("cost", "0 AND 999", True),
+        ("cost", "0 AND 1000", False),
+        ("cost", "0 AND 1", False),
+        ("day", "DATE '2024-01-01' AND DATE '2024-12-31'", True),
+        ("day", "DATE '2020-01-01' AND DATE '2024-12-31'", False),
+        ("share", "0 AND 10", False),
+    ],
+)
+def test_groups_are_counted_of_ranges_whose_values_are_keys(column: str, ends: str, counted: bool):  # noqa: FBT001
+    bounded = change_of(f"ALTER TABLE visits ALTER COLUMN {column} SET PRIVACY DOMAIN BETWEEN {ends}")
+    found = probes(apply(policy(), bounded, SCHEMA), SCHEMA, "visits", [])
+    assert (PeopleProbe("id", column) in found) == counted
+
+
 def test_the_counts_do_not_depend_on_bounds_that_are_declared_since():
     before = probes(policy(), SCHEMA, "visits", ["cost"])
-    bounded = change_of("ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 9")
+    bounded = change_of("ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 5000")
     assert probes(apply(policy(), bounded, SCHEMA), SCHEMA, "visits", []) == before
 
 

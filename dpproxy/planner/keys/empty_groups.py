@@ -1,9 +1,9 @@
 """Groups that may be empty: every declared key is answered, whether rows have it or not, and noise makes some of none.
 
 A group is shown where a released number is above a threshold that no number of an empty group passes but with a chance
-of 5 % for all groups of the statement together (union bound). The number is one that is 0 without rows, and else not
-negative: a count, or a sum of a column without negative values. What is shown follows from the release alone. Averages,
-ranks and totals are then over groups that have rows, with that chance of any that has none.
+of 5 % for all groups of the statement together (union bound). The number is one that is 0 without rows: a count, a sum
+of a column without negative values, or else the distance from 0 of another sum. What is shown follows from the release
+alone. Averages, ranks and totals are then over groups that have rows, with that chance of any that has none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,10 +31,15 @@ _ROWS = Count(count_measure(None))
 
 
 class Deciding(NamedTuple):
-    """The call of which one measure tells whether a group has rows, and the place of that."""
+    """The call of which one measure tells whether a group has rows, and the place of that.
+
+    It may be below 0 where it is ``signed``. The statement has no such call where it is ``added``.
+    """
 
     call: exp.Expr
     place: int = 0
+    signed: bool = False
+    added: bool = False
 
 
 def hiding(groups: int, aggregates: Mapping[exp.Expr, Aggregate], planning: Planning) -> Deciding | None:
@@ -42,22 +47,23 @@ def hiding(groups: int, aggregates: Mapping[exp.Expr, Aggregate], planning: Plan
     setting = session.empty_groups(planning.context.settings)
     own = next((Deciding(node) for node, aggregate in aggregates.items() if aggregate == _ROWS), None)
     if setting == "hide":
-        return own or Deciding(exp.Count(this=exp.Star()))
+        return own or Deciding(exp.Count(this=exp.Star()), added=True)
     if setting != "auto" or groups <= MANY:
         return None
     return own or min(_deciding(aggregates), default=(0, None), key=lambda pair: pair[0])[1]
 
 
 def _deciding(aggregates: Mapping[exp.Expr, Aggregate]) -> Iterator[tuple[int, Deciding]]:
-    """The measures that are 0 without rows and never negative, the best first: rows, sums, other counts."""
+    """The measures that are 0 without rows, the best first: rows, sums, other counts, sums of both signs."""
     for node, aggregate in aggregates.items():
         for place, measure in enumerate(aggregate.measures):
             if measure == _ROWS.measure:
                 yield 0, Deciding(node, place)
             elif isinstance(measure.sql, nodes.Call) and measure.sql.name == "count":
                 yield 2, Deciding(node, place)
-        if isinstance(aggregate, Sum) and not aggregate.derived and aggregate.argument.low >= 0:
-            yield 1, Deciding(node)
+        if isinstance(aggregate, Sum) and not aggregate.derived:
+            is_signed = aggregate.argument.low < 0
+            yield 3 if is_signed else 1, Deciding(node, signed=is_signed)
 
 
 def with_rows(aggregates: Mapping[exp.Expr, Aggregate], call: exp.Expr) -> Mapping[exp.Expr, Aggregate]:
@@ -68,7 +74,9 @@ def with_rows(aggregates: Mapping[exp.Expr, Aggregate], call: exp.Expr) -> Mappi
 def threshold(call: AggregateCall, decides: Deciding, groups: int) -> tuple[nodes.Expr, Hidden]:
     """Whether a group is shown, and what is said of those that are not."""
     most = call.noise.half_width(1 - FALSE_GROUPS / max(1, groups))[decides.place]
-    condition = nodes.Binary(">", call.columns[decides.place], duck.integer(most))
+    value = call.columns[decides.place]
+    condition = nodes.Binary(">", duck.call("abs", value) if decides.signed else value, duck.integer(most))
     if isinstance(call.aggregate, Sum) and not call.aggregate.derived:
-        return condition, Hidden(most * call.aggregate.weights[0], duck.words(decides.call).lower())
-    return condition, Hidden(most, "count")
+        what = duck.words(decides.call).lower()
+        return condition, Hidden(most * call.aggregate.weights[0], f"abs({what})" if decides.signed else what)
+    return condition, Hidden(most, "count", decides.added)

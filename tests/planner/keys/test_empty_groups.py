@@ -75,8 +75,12 @@ def test_a_count_is_released_where_there_is_none(world: World):
     assert [len(plan.outputs) for plan in plans] == [2, 2]
     found = hidden(plans[1])
     assert found is not None
+    assert found.added
     told = f"Hidden: groups of a released count up to {found.most} (dp.empty_groups)"
-    assert [told in explain_text(plan, Fraction(95, 100)) for plan in plans] == [False, True]
+    texts = [explain_text(plan, Fraction(95, 100)) for plan in plans]
+    more = "That count is released for it, and shares the epsilon: 'show' has the errors without"
+    for line in (told, more):
+        assert [line in text for text in texts] == [False, True]
 
 
 def test_intervals_are_of_all_groups_together(world: World):
@@ -94,7 +98,8 @@ def test_intervals_are_of_all_groups_together(world: World):
         ("SELECT far, avg(age) FROM people GROUP BY far", True),
         ("SELECT far, stddev(age) FROM people GROUP BY far", True),
         ("SELECT far, count(DISTINCT age) FROM people GROUP BY far", True),
-        ("SELECT far, sum(age - 50) FROM people GROUP BY far", False),
+        ("SELECT far, sum(age - 50) FROM people GROUP BY far", True),
+        ("SELECT far, sum(age - 50), max(age) FROM people GROUP BY far", True),
         ("SELECT far, median(age) FROM people GROUP BY far", False),
         ("SELECT g, count(*) FROM people GROUP BY g", False),
         ("SELECT count(*) FROM people", False),
@@ -115,6 +120,19 @@ def test_a_sum_decides_by_itself_at_no_price(world: World):
     assert found.what == "sum(age)"
     sums = [int(found.most) + n for n in (-1, 0, 1)] + [0] * 998
     assert [row[0] for row in shown(auto, [[s] for s in sums])] == [3]
+
+
+def test_a_sum_of_both_signs_decides_by_its_distance_from_zero(world: World):
+    """At no price: what is released is the same."""
+    sql = "SELECT far, sum(age - 50) AS total FROM people GROUP BY far"
+    auto, show = (plan_of(world, sql, {"dp.epsilon": "0.5", "dp.empty_groups": s}) for s in ("auto", "show"))
+    assert auto.parts == show.parts
+    found = hidden(auto)
+    assert found is not None
+    assert (found.what, found.added) == ("abs(sum(age - 50))", False)
+    most = int(found.most)
+    sums = [most + 1, most, 0, -most, -most - 1] + [0] * 996
+    assert [row[0] for row in shown(auto, [[s] for s in sums])] == [1, 5]
 
 
 @pytest.mark.statistical
