@@ -1,7 +1,7 @@
 """Constants that a column is compared with and never equals, by its declared values: most often a slip of the pen."""
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
 from msgspec import Struct
@@ -47,9 +47,10 @@ class Allowed(Struct, frozen=True):
             return not (
                 isinstance(like, str) and isinstance(value, str)
             )  # of a type that is refused elsewhere
+        first, last = _instants(placed, like)
         if self.values:
-            return placed in self.values
-        return (self.low is None or self.low <= placed) and (self.high is None or placed <= self.high)  # type: ignore[operator]
+            return any(first <= each <= last for each in self.values)  # type: ignore[operator]
+        return (self.low is None or self.low <= last) and (self.high is None or first <= self.high)  # type: ignore[operator]
 
 
 def tell_undeclared(select: exp.Select, rows: JoinedRows, planning: Planning) -> None:
@@ -57,7 +58,7 @@ def tell_undeclared(select: exp.Select, rows: JoinedRows, planning: Planning) ->
     for node in own_nodes(select):
         for column, other, side in _compared(node):
             found = _constant(other, planning)
-            declared = None if found is None else _declared(column, rows)
+            declared = None if found is None else _on_side(_declared(column, rows), side)
             allowed = None if declared is None else _allowed(declared, side)
             if allowed is None or found is None or declared is None:
                 continue
@@ -114,6 +115,15 @@ def _declared(node: exp.Column, rows: JoinedRows) -> Between | tuple[Scalar, ...
     return domain if isinstance(domain, Between) else None
 
 
+def _on_side(declared: Between | tuple[Scalar, ...] | None, side: str) -> Between | tuple[Scalar, ...] | None:
+    """Of listed numbers and moments that are compared by their order, the ends; texts have the data source's order."""
+    if not isinstance(declared, tuple) or side == EQUAL:
+        return declared
+    if not declared or any(isinstance(value, str | bool) for value in declared):
+        return None
+    return Between(min(declared), max(declared))
+
+
 def _allowed(declared: Between | tuple[Scalar, ...], side: str) -> Allowed | None:
     """The constants that leave some value on the side; None where nothing is told."""
     if isinstance(declared, Between):
@@ -123,7 +133,7 @@ def _allowed(declared: Between | tuple[Scalar, ...], side: str) -> Allowed | Non
         return Allowed(low=None if side == LEAST else low, high=None if side == MOST else high)
     placed = [_placed(value, value) for value in declared]
     values = frozenset(value for value in placed if value is not None)
-    return Allowed(values) if side == EQUAL and 0 < len(values) == len(declared) else None
+    return Allowed(values) if 0 < len(values) == len(declared) else None
 
 
 def _placed(value: object, like: object) -> object:
@@ -131,12 +141,26 @@ def _placed(value: object, like: object) -> object:
     try:
         if isinstance(like, date):
             moment = datetime.fromisoformat(str(value))
-            return None if moment.tzinfo else moment
+            return None if moment.tzinfo and not _has_zone(like) else moment
         if isinstance(like, str):
             return value if isinstance(value, str) else None
         return None if isinstance(like, bool) else Fraction(str(value))
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _has_zone(value: object) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
+def _instants(placed: object, like: object) -> tuple[object, object]:
+    """The first and the last value that a constant can mean: without a zone it may be a day off."""
+    if not isinstance(placed, datetime) or not _has_zone(like) or placed.tzinfo is not None:
+        return placed, placed
+    try:
+        return tuple(placed.replace(tzinfo=UTC) + timedelta(days=days) for days in (-1, 1))  # type: ignore[return-value]
+    except OverflowError:
+        return placed.replace(tzinfo=UTC), placed.replace(tzinfo=UTC)
 
 
 def _notice(column: str, declared: Between | tuple[Scalar, ...]) -> Notice:
