@@ -5,7 +5,7 @@ import pytest
 from tests.golden.world import World, build, plan_of
 
 HEADER = (
-    "CREATE TABLE visits (id INTEGER, ward VARCHAR, city VARCHAR, cost INTEGER, day DATE, seen TIMESTAMPTZ, fare INTEGER)",
+    "CREATE TABLE visits (id INTEGER, ward TEXT, city VARCHAR, cost INTEGER, day DATE, ts TIMESTAMPTZ, fare INTEGER)",
     "ALTER TABLE visits SET PRIVACY KEY (id)",
     "ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN IN ('north', 'south')",
     "ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 99",
@@ -19,7 +19,7 @@ HEADER = (
     "ALTER TABLE fares SET PRIVACY PUBLIC",
     "ALTER TABLE visits ALTER COLUMN fare SET PRIVACY DOMAIN REFERENCES fares (fare)",
     (
-        "ALTER TABLE visits ALTER COLUMN seen SET PRIVACY DOMAIN BETWEEN TIMESTAMPTZ '2024-01-01 00:00:00+00' "
+        "ALTER TABLE visits ALTER COLUMN ts SET PRIVACY DOMAIN BETWEEN TIMESTAMPTZ '2024-01-01 00:00:00+00' "
         "AND TIMESTAMPTZ '2024-12-31 00:00:00+00'"
     ),
 )
@@ -27,11 +27,11 @@ WARD = 'column "ward" is compared with a text that is none of its declared value
 CITY = 'column "city" is compared with a text that is none of its declared values'
 COST = 'column "cost" is compared with a value outside of its declared ones'
 DAY = 'column "day" is compared with a value outside of its declared ones'
-SEEN = 'column "seen" is compared with a value outside of its declared ones'
+TS = 'column "ts" is compared with a value outside of its declared ones'
 FARE = 'column "fare" is compared with a value that is none of its declared values'
 BEYOND = 'column "fare" is compared with a value outside of its declared ones'
 DETAILS = {
-    SEEN: "Declared are TIMESTAMPTZ '2024-01-01 00:00:00+00:00' to TIMESTAMPTZ '2024-12-31 00:00:00+00:00'.",
+    TS: "Declared are TIMESTAMPTZ '2024-01-01 00:00:00+00:00' to TIMESTAMPTZ '2024-12-31 00:00:00+00:00'.",
     FARE: "Declared are 10, 20, 50.",
     BEYOND: "Declared are 10 to 50.",
     WARD: "Declared are 'north', 'south'.",
@@ -72,12 +72,12 @@ def world() -> World:
         ("day > DATE '2025-01-01'", DAY),
         ("day < DATE '2025-01-01'", None),
         ("day >= timestamp '2025-01-01 10:00:00'", DAY),
-        ("seen >= '2025-01-01 10:00:00+00'", SEEN),
-        ("seen >= '2024-12-31 01:00:00+02'", None),
-        ("seen >= '2025-01-02'", SEEN),
-        ("seen >= '2024-12-31 12:00:00'", None),
-        ("seen < '2024-01-05'", None),
-        ("seen < '2023-12-30'", SEEN),
+        ("ts >= '2025-01-01 10:00:00+00'", TS),
+        ("ts >= '2024-12-31 01:00:00+02'", None),
+        ("ts >= '2025-01-02'", TS),
+        ("ts >= '2024-12-31 12:00:00'", None),
+        ("ts < '2024-01-05'", None),
+        ("ts < '2023-12-30'", TS),
         ("fare = 30", FARE),
         ("fare = 20", None),
         ("fare > 60", BEYOND),
