@@ -167,7 +167,7 @@ class Spark:
             with self._running.of(order.session, made) as statement:
                 if order.cancelled():  # and not ``|=``, which would take back a stop of meanwhile
                     statement.is_stopped = True
-                self._check_declared(session, order.tables, charged=order.charged)
+                self._check_declared(session, order.tables, charged=order.charged, lists=True)
                 read = self._prepared_of(order)
                 self._look(session, statement, order)
                 rows = self._rows(session, statement, filled(order.sql, order.values), order.types)
@@ -204,20 +204,27 @@ class Spark:
             part = next(parts, None)
         statement.check()
 
-    def _check_declared(self, session: _Session, tables: frozenset[str], *, charged: bool) -> None:
+    def _check_declared(
+        self, session: _Session, tables: frozenset[str], *, charged: bool, lists: bool = False
+    ) -> None:
         """Raise where files have other columns than at the start, for what is gone would be read as NULL.
 
-        Asked before a statement and after it: nothing that was read in between is used where they differ.
+        Asked before a statement and after it: nothing that was read in between is used where they differ. ``lists``
+        has it read the files that are there now: a view is of those that were there when it was made.
         """
         for table in tables:
+            name = table.lower()
             try:
                 with at_most(session.spark):
-                    found = _read(session.spark, self._place, table).schema.json()
+                    frame = _read(session.spark, self._place, table)
+                    found = frame.schema.json()
+                    if lists and found == session.declared[name]:
+                        frame.createOrReplaceTempView(self._views[name])
             except Exception:
                 if not session.is_alive():
                     raise
                 found = ""
-            if found != session.declared[table.lower()]:
+            if found != session.declared[name]:
                 _LOG.error("data source %s has changed: table %s has other columns", self._place.name, table)
                 raise failure("altered, charged" if charged else "altered")
 
@@ -315,7 +322,7 @@ class Spark:
                 if order.cancelled():  # as in ``batches``
                     statement.is_stopped = True
                 statement.check()
-                self._check_declared(session, order.tables, charged=order.charged)
+                self._check_declared(session, order.tables, charged=order.charged, lists=True)
                 frame = session.frame(sql)
                 columns: str = frame.schema.json()
                 client = session.spark.client

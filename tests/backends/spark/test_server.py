@@ -158,6 +158,26 @@ def test_files_that_are_replaced_by_others_are_noticed(connect_port: int, tmp_pa
     source.close()
 
 
+def test_files_that_are_replaced_by_others_of_the_same_columns_are_read(connect_port: int, tmp_path: Path):
+    def written(rows: int, name: str) -> None:
+        new = tmp_path / "new"
+        duckdb.execute(f"COPY (SELECT range AS a FROM range({rows})) TO '{new}' (FORMAT parquet)")
+        new.replace(tmp_path / "t" / name)
+
+    (tmp_path / "t").mkdir()
+    written(1_000, "a.parquet")
+    source = Spark(f"sc://127.0.0.1:{connect_port}/;folder={tmp_path};tables=t", "main", 120.0)
+    sql = "SELECT count(1) AS c FROM source_0 WHERE a < 100000"
+    order = Order(sql, (), COUNTED, "replaced", 60.0, charged=True, tables=frozenset({"t"}))
+    found = []
+    for number, name in ((0, ""), (90_000, "a.parquet"), (10, "b.parquet")):
+        if name:
+            written(number, name)
+        found += [t.column(0).to_pylist() for t in source.batches(order)]
+    assert found == [[1_000], [90_000], [90_010]]
+    source.close()
+
+
 @pytest.fixture(scope="module")
 def cluster_alone(spark_cluster: Cluster, lake: Lake) -> Iterator[Spark]:
     """Sail does not stop a join before it has made its first rows."""
