@@ -78,7 +78,7 @@ class Folded:
             if not isinstance(node, nodes.Table) or node.path or node.name not in self._names:
                 return None
             name = self._names[node.name]
-            columns = [c.name for c in self._own.tables[name]]
+            columns = [*(c.name for c in self._own.tables[name]), *self._own.documents.get(name, ())]
             if name == node.name and all(c == small(c) for c in columns):
                 return node
             items = tuple(nodes.Named(nodes.ColumnRef(c), small(c)) for c in columns)

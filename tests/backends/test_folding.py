@@ -3,14 +3,19 @@
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import psycopg
 import pytest
 
+from dpproxy.algebra import nodes, printing
+from dpproxy.algebra.documents import stored_rows
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.backends.folding import Folded, small
-from dpproxy.values.pgtypes import CheckConstraint, ForeignKey, UniqueKey
+from dpproxy.backends.source import Source
+from dpproxy.policy.documents import field_of
+from dpproxy.values.pgtypes import INT4, CheckConstraint, Column, ForeignKey, Schema, UniqueKey
 from tests.backends.inline import Inline
 from tests.postgres import Server
 from tests.proxies import Proxy, serving, write_home
@@ -118,6 +123,25 @@ def test_a_name_of_the_statement_is_that(client: Connection):
     assert client.execute(sql.encode()).fetchall() == [(5,)]
     with pytest.raises(psycopg.errors.UndefinedColumn):
         client.execute('SELECT t.beds FROM (SELECT 5 AS "Beds") t')
+
+
+class _Documents:
+    """A source with a column of documents that is not served itself."""
+
+    def schema(self) -> Schema:
+        return Schema({"T": (Column("Id", INT4),)}, documents={"T": ("Doc",)})
+
+    def shown(self, query: nodes.Query) -> str:
+        return printing.text(query)
+
+
+def test_documents_are_there_for_their_fields():
+    source = Folded(cast("Source", _Documents()))
+    assert source.schema().documents == {"t": ("doc",)}
+    field = field_of("doc ->> 'a'")
+    assert field is not None
+    query = nodes.Select((nodes.ColumnRef("id"), nodes.ColumnRef(field.name)), stored_rows("t", (field,)))
+    assert '(SELECT "Id" AS "id", "Doc" AS "doc" FROM "T") AS "t"' in source.shown(query)
 
 
 def test_keys_and_checks_of_a_file(tmp_path: Path):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 import psycopg
 import pytest
+import sqlalchemy
 
 from tests.proxies import Proxy, serving, write_home
 
@@ -55,11 +56,15 @@ def ask(hospital: Proxy, program: Callable[[str, str], str], request: pytest.Fix
     """A statement's rows at an epsilon."""
 
     def with_pandas(sql: str, epsilon: str) -> Frame:
-        with psycopg.connect(hospital.dsn(), autocommit=True) as connection:
+        engine = sqlalchemy.create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: psycopg.connect(hospital.dsn(), autocommit=True),
+            poolclass=sqlalchemy.NullPool,
+        )
+        with engine.connect() as connection:
             for each in settings(epsilon):
-                connection.execute(each.encode())
-            cursor = connection.execute(sql.encode())
-            return Frame(cursor.fetchall(), columns=[c.name for c in cursor.description or ()])
+                connection.exec_driver_sql(each)
+            return pd.read_sql(sqlalchemy.text(sql), connection)
 
     def with_psql(sql: str, epsilon: str) -> Frame:
         commands = [word for each in (*settings(epsilon), sql) for word in ("-c", each)]
