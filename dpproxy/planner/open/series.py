@@ -1,5 +1,6 @@
 """generate_series after FROM, or in a list without one: a public relation of whole numbers or moments, written out."""
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
@@ -22,6 +23,7 @@ from dpproxy.values.pgtypes import DATE, INT4, INT8, TIMESTAMP
 from dpproxy.wire.intervals import Interval
 
 NAME = "generate_series"
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 MOST = 5_000
 """The most values."""
 
@@ -66,7 +68,8 @@ def _as_days(series: exp.Subquery) -> None:
     """
     node, select = series.this, series.find_ancestor(exp.Select)
     ends = [node.args["start"], node.args["end"]]
-    if select is None or node.args.get("step") is None or not all(map(_is_date, ends)):
+    is_of_days = any(map(_is_date, ends)) and all(_is_date(end) or _is_day(end) for end in ends)
+    if select is None or node.args.get("step") is None or not is_of_days:
         return
     alias = series.args["alias"]
     name = alias.columns[0].name if alias.columns else alias.name
@@ -77,6 +80,11 @@ def _as_days(series: exp.Subquery) -> None:
         return
     for place, end in zip(("start", "end"), ends, strict=True):
         node.set(place, exp.Cast(this=end.copy(), to=exp.DataType.build("TIMESTAMP")))
+
+
+def _is_day(node: exp.Expr) -> bool:
+    """A text that is read as a day where the other end is one."""
+    return isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(node.name) is not None
 
 
 def _is_date(node: exp.Expr) -> bool:

@@ -63,6 +63,8 @@ WITH c AS (SELECT d::date AS day FROM generate_series('2023-12-31'::date, '2024-
   ON v.day = c.day ORDER BY 1
 SELECT c.d::date AS day, count(p.id) FROM generate_series(date '2024-01-01', date '2024-01-01' + 2, '1 day') AS c(d)
   LEFT JOIN people AS p ON p.day = c.d::date GROUP BY 1 ORDER BY 1
+SELECT d::date AS day, count(p.id) FROM generate_series('2024-01-01'::date, '2024-01-03', '1 day') AS d
+  LEFT JOIN people AS p ON p.day = d::date GROUP BY 1 ORDER BY 1
 SELECT d::date, d FROM generate_series('2024-01-01'::date, '2024-01-03'::date, '1 day'::interval) AS d
 SELECT count(*) FROM people
   WHERE day IN (SELECT d::date FROM generate_series(timestamp '2024-01-02', '2024-01-03', '1 day') AS d)
