@@ -134,6 +134,9 @@ class _Documents:
     def shown(self, query: nodes.Query) -> str:
         return printing.text(query)
 
+    def __getattr__(self, name: str) -> object:
+        return name
+
 
 def test_documents_are_there_for_their_fields():
     source = Folded(cast("Source", _Documents()))

@@ -30,6 +30,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.protected import ORDERED, Plan, RowsQuery, shown_type
 from dpproxy.planner.release.exact import exact_sql
 from dpproxy.planner.reuse.cube_form import CubeForm, cube_form, has_rest
+from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.predicates import inner_of
 from dpproxy.planner.rows.relation import JoinedRows
@@ -147,7 +148,7 @@ def _rows(cube: Cube, planning: Planning, env: Env) -> tuple[JoinedRows, list[ex
     """The rows, the measures and the dimensions as they are written of them."""
     listed = [*(m.expression for m in cube.measures), *map(_written, cube.dimensions)]
     source = f"FROM {table_text(cube.table.text)}"
-    tree = accept(parse(f"SELECT {', '.join(listed)} {source}"))
+    tree = with_casts(accept(parse(f"SELECT {', '.join(listed)} {source}")), planning.context.policy)
     if not isinstance(tree, exp.Select) or len(tree.expressions) != len(listed):
         raise InvalidParameter("a dimension or a measure is one expression")
     found = entries(tree, planning, env)

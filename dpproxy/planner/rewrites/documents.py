@@ -4,10 +4,12 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import TITLE, UNNAMED, type_name
-from dpproxy.policy.documents import TYPES, JsonField, field_of, path_of, type_of, unnamed
+from dpproxy.policy.documents import TYPES, JsonField, declared_fields, field_of, path_of, type_of, unnamed
 from dpproxy.policy.model import Policy
 
 _TEXTS = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
+_FUNCTION = "jsonb_extract_path_text"
+_PATHS = (exp.JSONBExtract, exp.JSONBExtractScalar)
 _FIELDS = (*_TEXTS, exp.JSONExtract, exp.JSONBExtract)
 
 
@@ -17,10 +19,10 @@ def with_fields(tree: exp.Expr) -> exp.Expr:
     Raises:
         Unsupported: a path that no column can be called after.
     """
-    if tree.find(*_TEXTS) is None:
+    if not any(map(_is_text, tree.find_all(*_TEXTS, exp.Anonymous))):
         return tree
     tree = tree.copy()  # what is refused is said of the statement as it was written
-    for node in list(tree.find_all(*_TEXTS)):
+    for node in list(filter(_is_text, tree.find_all(*_TEXTS, exp.Anonymous))):
         found = _path(node)
         if found is None:
             continue
@@ -31,9 +33,14 @@ def with_fields(tree: exp.Expr) -> exp.Expr:
         made = column.copy()
         made.this.set("this", field.name)
         made.this.args["quoted"] = True
-        made.meta[TITLE] = UNNAMED
+        made.meta[TITLE] = _FUNCTION if isinstance(node, exp.Anonymous) else UNNAMED
         node.replace(made)
     return tree
+
+
+def _is_text(node: exp.Expr) -> bool:
+    """Whether it reads a text of a document, by an operator or by the function that does the same."""
+    return isinstance(node, _TEXTS) or (node.name.lower() == _FUNCTION and len(node.expressions) > 1)
 
 
 def _path(node: exp.Expr) -> tuple[exp.Column, tuple[str, ...]] | None:
@@ -41,22 +48,30 @@ def _path(node: exp.Expr) -> tuple[exp.Column, tuple[str, ...]] | None:
     node = node.unnest()
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
         return node, ()
+    if isinstance(node, exp.Anonymous) and _is_text(node):
+        found, further = _path(node.expressions[0]), node.expressions[1:]
+        are_texts = all(isinstance(e, exp.Literal) and e.is_string for e in further)
+        return (
+            (found[0], (*found[1], *(e.name for e in further))) if found is not None and are_texts else None
+        )
     found = _path(node.this) if isinstance(node, _FIELDS) else None
-    keys = _keys(node.expression) if found is not None else None
+    keys = _keys(node) if found is not None else None
     return None if found is None or keys is None else (found[0], (*found[1], *keys))
 
 
 def _keys(node: exp.Expr) -> tuple[str, ...] | None:
-    if isinstance(node, exp.Literal) and node.is_string:
-        return path_of(node.name)
-    if isinstance(node, exp.JSONPath) and all(isinstance(e.this, str) for e in node.expressions[1:]):
-        return tuple(str(e.this) for e in node.expressions[1:] if isinstance(e, exp.JSONPathKey)) or None
-    return None
+    """The keys that one operator reads; None where they are not all texts."""
+    path = node.expression
+    if isinstance(node, _PATHS):
+        return path_of(path.name) if isinstance(path, exp.Literal) and path.is_string else None
+    keys = path.expressions[1:] if isinstance(path, exp.JSONPath) else []
+    are_texts = all(isinstance(key, exp.JSONPathKey) and isinstance(key.this, str) for key in keys)
+    return tuple(str(key.this) for key in keys) if keys and are_texts else None
 
 
 def with_casts(tree: exp.Expr, policy: Policy) -> exp.Expr:
     """The tree with the casts of fields that are declared as columns, of this type or of another one."""
-    declared = {name for table in policy.tables.values() for name in table.columns if field_of(name)}
+    declared = {field.name for table in policy.tables.values() for field in declared_fields(table)}
     if not declared or not any(_cast_field(node) for node in tree.find_all(exp.Cast)):
         return tree
     tree = tree.copy()  # what is refused is said of the statement as it was written
@@ -79,7 +94,7 @@ def with_casts(tree: exp.Expr, policy: Policy) -> exp.Expr:
 def _cast_field(node: exp.Cast) -> JsonField | None:
     """The field whose text is cast."""
     column = node.this.unnest()
-    is_field = isinstance(column, exp.Column) and column.meta.get(TITLE) == UNNAMED
+    is_field = isinstance(column, exp.Column) and TITLE in column.meta
     return field_of(column.name) if is_field else None
 
 

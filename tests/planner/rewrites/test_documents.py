@@ -31,6 +31,12 @@ POLICY = Policy(
         ("(j #>> '{n,m}')::numeric", "\"(j #>> '{n,m}')::numeric\"", "numeric"),
         ("(j ->> 'a')::int", "CAST((\"j ->> 'a'\") AS INT)", "int4"),
         ("(j ->> 'other')::int", "CAST((\"j ->> 'other'\") AS INT)", "int4"),
+        ("jsonb_extract_path_text(j, 'n', 'm')", "\"j #>> '{n,m}'\"", "jsonb_extract_path_text"),
+        (
+            "CAST(jsonb_extract_path_text(j, 'n', 'm') AS float)",
+            "CAST(\"(j #>> '{n,m}')::numeric\" AS DOUBLE PRECISION)",
+            "float8",
+        ),
         ("x", "x", "x"),
     ],
 )
