@@ -100,11 +100,7 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     sql = duck.binary(duck.OPERATORS[type(node)], as_double(a), as_double(b))
     check_double(node, low, high, scope)
     if kind.oid in INTEGERS:
-        raise NumberOutOfRange(
-            f"{kind.shown} could go out of range by the declared bounds",
-            hint=f"Cast an operand: {widened(node, 'numeric')}.",
-            position=position(node),
-        )
+        raise _beyond(node, kind, "numeric")
     held, one, other = inexact(sql, kind, low, high, nullable=nullable), exactly(a), exactly(b)
     return held if one is a and other is b else with_digits(held, simple(node, one, other, scope))
 
@@ -167,13 +163,16 @@ def _fits(
     if limit is None or scope.level is ExpressionLevel.RELEASED:
         return kind
     if low is None or high is None or low < -limit or high >= limit:
-        wider = "bigint" if kind.oid != INT8.oid else "numeric"
-        raise NumberOutOfRange(
-            f"{kind.shown} could go out of range by the declared bounds",
-            hint=f"Cast an operand: {widened(node, wider)}.",
-            position=position(node),
-        )
+        raise _beyond(node, kind, "bigint" if kind.oid != INT8.oid else "numeric")
     return kind
+
+
+def _beyond(node: exp.Expr, kind: SqlType, wider: str) -> NumberOutOfRange:
+    return NumberOutOfRange(
+        f"{kind.shown} could go out of range by the declared bounds",
+        hint=f"Cast an operand: {widened(node, wider)}.",
+        position=position(node),
+    )
 
 
 def is_inside(value: Typed) -> bool:

@@ -93,7 +93,7 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
         case Members(values):
             typed = read_column(column, domain)
             if column.type.oid in FLOATS or (column.type.oid in _HELD_OTHERWISE and None in values):
-                raise _not_enumerable(column, at)
+                raise not_enumerable(column.name, at)
             if column.type.oid == TIMESTAMPTZ.oid:
                 return of_moments(GroupKey(column.name, typed, typed.sql, _exact(values, typed)))
             is_whole = column.type.oid == BOOL.oid and {True, False} <= set(values)
@@ -110,7 +110,7 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
         case References():
             return _referenced_key(column, domain, at, lookup)
         case Discovered():
-            raise _not_enumerable(column, at)
+            raise not_enumerable(column.name, at)
 
 
 def _rest(values: Sequence[Scalar | None], *, nullable: bool) -> Rest:
@@ -121,7 +121,7 @@ def _rest(values: Sequence[Scalar | None], *, nullable: bool) -> Rest:
 def _referenced_key(column: Column, domain: References, at: int | None, lookup: Lookup | None) -> GroupKey:
     """The values of a public column, by what the column holds: those it does not have drop out by a join."""
     if column.type.oid in FLOATS:
-        raise _not_enumerable(column, at)
+        raise not_enumerable(column.name, at)
     values: tuple[Scalar | None, ...] = referenced(column, domain, lookup, MOST_KEYS + 1)
     values = (*values, None) if domain.or_null else values
     check_size(len(values), at)
@@ -253,7 +253,7 @@ def _place(value: Scalar) -> int | None:
 def _enumerate(column: Column, low: Scalar, high: Scalar, at: int | None) -> tuple[Scalar, ...]:
     found = _enumerated(column, low, high)
     if found is None:
-        raise _not_enumerable(column, at)
+        raise not_enumerable(column.name, at)
     check_size(_size(found), at)
     return tuple(found)
 
@@ -271,9 +271,10 @@ def _enumerated(column: Column, low: Scalar, high: Scalar) -> range | Days | Non
     return None
 
 
-def _not_enumerable(column: Column, at: int | None) -> BoundsMissing:
+def not_enumerable(name: str, at: int | None) -> BoundsMissing:
+    """The refusal of a column that nobody can list the values of."""
     return BoundsMissing(
-        f'column "{column.name}" has no declared set of keys',
+        f'column "{name}" has no declared set of keys',
         hint="Group by a column whose domain is declared by IN, or by BETWEEN over whole numbers or days.",
         position=at,
     )

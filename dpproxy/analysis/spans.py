@@ -58,7 +58,7 @@ def arithmetic(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         a, b = b, a
     kind = (_SUMS if isinstance(node, exp.Add) else _DIFFERENCES).get((a.type.oid, b.type.oid))
     if kind is None:
-        raise _undefined(node, a, b)
+        raise undefined(node, a, b)
     sides = [duck.cast(v.sql, "TIMESTAMP") if v.type.oid == DATE.oid else v.sql for v in (a, b)]
     if (a.type.oid, b.type.oid) == (DATE.oid, TIME.oid):
         sides[0] = a.sql
@@ -73,7 +73,7 @@ def _scaled(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         a, b = b, a
     b = settle(b, NUMERIC, scope, node)
     if a.type.oid != INTERVAL.oid or not b.is_number:
-        raise _undefined(node, a, b)
+        raise undefined(node, a, b)
     if isinstance(node, exp.Div):
         if not b.is_constant:
             raise Unsupported("a span of time is divided by constants", position=position(node))
@@ -111,7 +111,8 @@ def to_time(value: Typed) -> Typed:
     return Typed(duck.cast(value.sql, "TIME"), TIME, nullable=value.nullable, presence=value.presence)
 
 
-def _undefined(node: exp.Binary, a: Typed, b: Typed) -> UndefinedFunction:
+def undefined(node: exp.Expr, a: Typed, b: Typed) -> UndefinedFunction:
+    """The refusal of an operator that PostgreSQL does not have of these types."""
     sign = duck.OPERATORS[type(node)]
     return UndefinedFunction(
         f"operator does not exist: {a.type.shown} {sign} {b.type.shown}", position=position(node)

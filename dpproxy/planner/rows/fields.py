@@ -10,12 +10,12 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import Lookup, read_column
-from dpproxy.analysis.keys import GroupKey, Values, group_key, of_moments
+from dpproxy.analysis.keys import GroupKey, Values, group_key, not_enumerable, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
 from dpproxy.sql.quoting import identifier, table_text
-from dpproxy.values.errors import BoundsMissing, NotGranted, Unsupported
+from dpproxy.values.errors import NotGranted, Unsupported
 from dpproxy.values.pgtypes import Column, ForeignKey
 
 Link = tuple[str, str]
@@ -252,10 +252,6 @@ def no_keys(name: str) -> Callable[[int | None], Values]:
     """For a computed column whose values are not enumerated."""
 
     def refuse(at: int | None) -> Values:
-        raise BoundsMissing(
-            f'column "{name}" has no declared set of keys',
-            hint="Group by a column whose domain is declared by IN, or by BETWEEN over whole numbers or days.",
-            position=at,
-        )
+        raise not_enumerable(name, at)
 
     return refuse
