@@ -91,7 +91,7 @@ def _serve(config: Config, place: Place) -> None:
     """Start and serve; garbage is looked for from then on."""
     from dpproxy.engine.databases import open_databases  # noqa: PLC0415 - slow to import
     from dpproxy.server.listener import Server  # noqa: PLC0415 - too
-    from dpproxy.system.arrow import do_without_pandas  # noqa: PLC0415 - too
+    from dpproxy.system.arrow import configure  # noqa: PLC0415 - too
 
     own = options(config)
     if place.page_key is not None:
@@ -108,7 +108,7 @@ def _serve(config: Config, place: Place) -> None:
         gc.enable()
 
         def listening(port: int) -> None:
-            do_without_pandas()  # by now it is loaded where Spark needs it
+            configure()  # by now pandas is loaded where Spark needs it
             if place.end is not None:
                 place.tell({"kind": "ready", "told": served})
                 return

@@ -1,4 +1,4 @@
-"""pyarrow is given values, and answers, without pandas."""
+"""pyarrow is given values, and answers, without pandas and from the memory of the system."""
 
 import subprocess
 import sys
@@ -7,8 +7,8 @@ import pytest
 
 PROGRAM = """
 import sys
-from dpproxy.system.arrow import do_without_pandas
-do_without_pandas()
+from dpproxy.system.arrow import configure
+configure()
 import pyarrow as pa, duckdb
 table = pa.table({"x": pa.array([1, None]), "y": ["a", "b"]})
 with duckdb.connect() as own:
@@ -16,6 +16,7 @@ with duckdb.connect() as own:
     assert own.execute("SELECT count(x) FROM t WHERE y <> $1", ["c"]).fetchall() == [(1,)]
     assert own.sql("SELECT x, y FROM t").to_arrow_table().num_rows == 2
 assert sys.modules["pandas"] is None
+assert pa.default_memory_pool().backend_name == "system"
 """
 
 

@@ -24,7 +24,7 @@ from dpproxy.backends.duckdb.source import AGAIN, DuckDB
 from dpproxy.backends.failures import code_of, failure
 from dpproxy.backends.process.confine import confine
 from dpproxy.backends.process.frames import Channel, packed
-from dpproxy.system.arrow import do_without_pandas
+from dpproxy.system.arrow import configure
 from dpproxy.values.errors import Refusal, StartupError
 from dpproxy.values.pgtypes import SqlType
 from udfs.privacy import Exact
@@ -233,7 +233,7 @@ def main(control: socket.socket, first: socket.socket) -> None:
 if __name__ == "__main__":
     numbers, parent, limit = sys.argv[1:3], int(sys.argv[3]), sys.argv[4]
     confine(parent, limit or None)
-    do_without_pandas()
+    configure()
     try:
         main(*(socket.socket(fileno=int(number)) for number in numbers))
     finally:
