@@ -19,6 +19,7 @@ from dpproxy.analysis.arithmetic import common_type, require_numbers
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.spans import undefined
 from dpproxy.analysis.texts import check_length, constant_place, written_bare
 from dpproxy.analysis.typed import Typed, as_double, inexact, null, number
 from dpproxy.values.errors import UndefinedFunction, Unsupported
@@ -91,9 +92,7 @@ def bits(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     b = settle(right, a.type if a.is_integer else INT4, scope, node)
     sign = duck.OPERATORS[type(node)]
     if not (a.type.oid in INTEGERS and b.type.oid in INTEGERS):
-        raise UndefinedFunction(
-            f"operator does not exist: {a.type.shown} {sign} {b.type.shown}", position=position(node)
-        )
+        raise undefined(node, a, b)
     sides = [duck.cast(v.sql, "BIGINT") for v in (a, b)]
     sql = nodes.Paren(nodes.Binary(sign, *sides))
     return Typed(sql, common_type(a.type, b.type), 0, nullable=a.nullable or b.nullable)
