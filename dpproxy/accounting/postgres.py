@@ -158,6 +158,8 @@ class PostgresStore:
         try:
             if writing:
                 _require_durability(server)
+                if server.execute(_LACKING).fetchone() == (True,):
+                    server.execute(schema.IF_MISSING)
             else:
                 server.execute("SET default_transaction_read_only = on")
         except psycopg.Error:
@@ -278,6 +280,7 @@ _SETTINGS = {
 }
 
 
+_LACKING = "SELECT to_regclass('release') IS NOT NULL AND to_regclass('release_by_rows') IS NULL"
 _DURABLE = "SELECT current_setting('synchronous_commit'), current_setting('fsync')"
 
 
@@ -309,6 +312,7 @@ DDL = (
     f"CREATE SCHEMA {SCHEMA}",
     *_TABLES.values(),
     schema.GUARDS["release_by_key"],
+    schema.BY_ROWS,
     f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${_REFUSE}$$",
     *(
         f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "

@@ -7,8 +7,11 @@ from dpproxy.accounting import book, tally
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, AccountKind, Charge, EntryKind, Reservation, StoredRelease
+from dpproxy.accounting.schema import FAMILY
 from dpproxy.accounting.writer import PendingRelease
 
+KEY: Final = 32
+"""Bytes of a key."""
 MOST_PAID: Final = 200
 """The most stored releases of the same rows that are searched for an answer, which bounds the time."""
 
@@ -152,19 +155,31 @@ def _paid(
 ) -> list[tuple[int, int]]:
     values: list[object] = []
     for each in beginnings:
-        values += (each, each + b"\xff" * (32 - len(each)), *payer.own, MOST_PAID)
-    return connection.execute(paid(len(beginnings)), values).fetchall()
+        values += (each,) if _is_wide(each) else ()
+        values += (each, each + b"\xff" * (KEY - len(each)), *payer.own, MOST_PAID)
+    return connection.execute(paid(beginnings), values).fetchall()
 
 
-def paid(beginnings: int) -> str:
-    """The releases of so many beginnings that an account has paid for, the latest of each."""
-    return " UNION ALL ".join([f"SELECT origin, nano FROM ({_PAID}) AS p"] * beginnings)  # noqa: S608 - our own text
+def paid(beginnings: Sequence[bytes]) -> str:
+    """The releases of each beginning that an account has paid for, the latest of each.
+
+    Those of all releases of the same rows, or of all that have keys, are looked through from the latest on.
+    """
+    return " UNION ALL ".join(
+        f"SELECT origin, nano FROM ({_PAID.format(also=_LATEST if _is_wide(each) else '')}) AS p"  # noqa: S608 - our own text
+        for each in beginnings
+    )
+
+
+def _is_wide(beginning: bytes) -> bool:
+    return len(beginning) < KEY and not beginning[FAMILY:].strip(b"\0")
 
 
 _SETTLED: Final = "SELECT 1 FROM release WHERE origin = ?"
 # Not a join: with the values bound, SQLite would read every debit there ever was.
 _PAID: Final = (
-    "SELECT r.origin, r.nano FROM release r WHERE r.key >= ? AND r.key <= ? AND EXISTS "
+    "SELECT r.origin, r.nano FROM release r WHERE {also}r.key >= ? AND r.key <= ? AND EXISTS "
     "(SELECT 1 FROM debit d WHERE d.origin = r.origin AND d.kind = ? AND d.name = ? AND d.member = ?) "
     "ORDER BY r.origin DESC LIMIT ?"
 )
+_LATEST: Final = f"substr(r.key, 1, {FAMILY}) = substr(?, 1, {FAMILY}) AND "

@@ -83,7 +83,14 @@ ARCHIVED = """CREATE TABLE archived (
 ) STRICT"""
 """One row: where a ledger begins that has been archived up to there; others have no such table. See ``archive``."""
 
+FAMILY = 12
+"""Bytes of a release's key that all releases of the same rows share."""
+BY_ROWS = f"CREATE INDEX release_by_rows ON release (substr(key, 1, {FAMILY}), origin, key, nano)"
+"""Ledgers that are older than this index get it when they are opened for writing."""
+IF_MISSING = BY_ROWS.replace("INDEX", "INDEX IF NOT EXISTS")
+
 GUARDS = {
+    "release_by_rows": BY_ROWS,
     "release_by_key": "CREATE INDEX release_by_key ON release (key, nano)",
     **{
         f"{table}_no_{action}": f"CREATE TRIGGER {table}_no_{action} BEFORE {action.upper()} ON {table} "
@@ -101,8 +108,13 @@ def describe(connection: book.StoreConnection) -> set[tuple[str, str, str]]:
     return set(connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"))
 
 
+def is_ledger(found: set[tuple[str, str, str]]) -> bool:
+    """Whether ``describe`` gave that of a ledger nobody has altered, whatever was archived."""
+    return found - {("table", "archived", ARCHIVED)} | {("index", "release_by_rows", BY_ROWS)} == expected()
+
+
 def expected() -> set[tuple[str, str, str]]:
-    """What ``describe`` gives for a ledger nobody has altered, and nothing of which was archived."""
+    """What ``describe`` gives for a new ledger."""
     connection = sqlite3.connect(":memory:")
     try:
         for statement in DDL:

@@ -73,6 +73,8 @@ class SQLite:
         try:
             for setting in (*_ALWAYS, *(_WRITING if writing else _READING)):
                 connection.execute(f"PRAGMA {setting}").fetchall()
+            if writing:
+                connection.execute(schema.IF_MISSING)
         except sqlite3.Error:
             connection.close()
             raise
@@ -110,7 +112,7 @@ class SQLite:
 
     def check(self, connection: book.StoreConnection) -> None:
         """Compare every table, index and trigger with those of a new ledger."""
-        if schema.describe(connection) - {_ARCHIVED} != schema.expected():
+        if not schema.is_ledger(schema.describe(connection)):
             raise Mismatch("its tables are not those of a ledger")
 
     def archived(self, connection: book.StoreConnection) -> tuple[bytes, bytes] | None:

@@ -37,7 +37,6 @@ from dpproxy.engine.questions import (
 )
 from dpproxy.engine.replays import Execution, Replays
 from dpproxy.planner.access import Estimates
-from dpproxy.planner.reuse.descriptor import described
 from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
 
@@ -270,7 +269,7 @@ class Answers:
 
     def _will_follow(self, execution: Execution, question: Question, other: Question) -> bool:
         """Whether a part can be derived from another part of the statement, once that one is drawn."""
-        asked, of = (described(q.part, q.values, execution.pool) for q in (question, other))
+        asked, of = question.asked, other.asked
         own = question.part.mechanism
         if asked is None or of is None or own is None or other.part.loss.nano < question.part.loss.nano:
             return False
@@ -384,7 +383,7 @@ class Answers:
             return None
         reservation = self._releases.adopt(stored, payment.charge(execution.caller, plan, part, question.key))
         cost = Cost() if reservation is None else reservation.cost
-        bought = replace(self.replays.as_asked(execution, question, stored), cost=cost)
+        bought = replace(self.replays.as_asked(question, stored), cost=cost)
         return self.replays.with_earlier(execution, question, bought)
 
     def _on_record(self, execution: Execution, question: Question, answer: PartAnswer) -> PartAnswer:
@@ -421,9 +420,9 @@ class Answers:
                 again = part.mechanism is None and sum(p.query == part.query for p in plan.parts) > 1
                 key = (part.query, question.values) if again else None
                 released = self._release.draw(part, execution.histograms.of(key, partial(run, few=few)))
-        of = described(part, question.values, execution.pool)
         until = self._deadlines.seen_from(plan, execution.start)
         self._deadlines.hide(reservation.sequence, until)
-        self._releases.store(reservation, payloads.pack(released.value, of), until)
+        self._releases.store(reservation, payloads.pack(released.value, question.asked), until)
+        self.replays.describe(reservation.sequence, question.asked)
         execution.fresh.add(reservation.sequence)
         return released

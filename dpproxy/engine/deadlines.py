@@ -54,6 +54,11 @@ class Deadlines:
         with self._lock:
             return self._unseen.get(origin, 0.0) <= time.monotonic()
 
+    def unseen(self) -> frozenset[int]:
+        """The stored releases that are not visible to all."""
+        with self._lock:
+            return frozenset(o for o, until in self._unseen.items() if until > time.monotonic())
+
     def check(self, stage: bytes) -> None:
         """Refuse an exact stage that took too long before. Raises ``TooComplex``; nothing is charged."""
         with self._lock:

@@ -25,7 +25,7 @@ from dpproxy.algebra.plan import Answer, Caller, Fitted, Notice, Part, Payer, Pl
 from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
 from dpproxy.engine.sessions import EngineSession
-from dpproxy.planner.reuse.descriptor import KIN, family, key_words, kin
+from dpproxy.planner.reuse.descriptor import KIN, Descriptor, described, family, key_words, kin
 
 _LEAST = NANO // 1000
 """The least epsilon of a statement."""
@@ -68,16 +68,17 @@ def _together(parts: Sequence[Part]) -> Cost:
     return sum((Cost.of(part.loss.nano, part.delta) for part in parts), Cost())
 
 
-def release_key(part: Part, values: Sequence[object], pool: Pool) -> bytes:
+def release_key(part: Part, values: Sequence[object], pool: Pool, asked: Descriptor | None = None) -> bytes:
     """The key of a part's release in the store: equal for parts whose released values can replace each other.
 
     It digests the exact stage in normal form with its input values, its keys, the boxes the noise was drawn for, the
     pool and the delta, but not the epsilon: a more accurate release answers a less accurate request. Keys of
-    releases that the same parts can be derived from share a prefix.
+    releases that the same parts can be derived from share a prefix. ``asked`` where the part is described already.
     """
-    rows = family(part, values, pool)
+    asked = asked or described(part, values, pool)
+    rows = family(part, values, pool) if asked is None else asked.rows
     words = digest("release", 4, rows, *key_words(part), part.factor, part.delta)
-    return kin(part, values, pool) + words[KIN:]
+    return kin(rows, asked) + words[KIN:]
 
 
 def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:

@@ -22,13 +22,14 @@ Replan = Callable[[tuple[Drawn, ...]], Plan]
 
 
 class Question(PartlyShown, Struct, frozen=True):
-    """One part with its input values, and the key under which its release is stored."""
+    """One part with its input values, the key under which its release is stored, and what else follows from that."""
 
     HIDDEN = frozenset({"values"})
 
     part: Part
     values: tuple[object, ...]
     key: bytes
+    asked: Descriptor | None
 
 
 def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:

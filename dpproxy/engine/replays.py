@@ -1,7 +1,8 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from dpproxy.accounting import sharing
 from dpproxy.accounting.model import Account, Reservation, StoredRelease
 from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.accounting.schema import FAMILY
 from dpproxy.accounting.sharing import Pool
 from dpproxy.algebra.plan import Caller, Drawn, Fitted, Notice, Part, Plan
 from dpproxy.backends.release import Histograms
@@ -18,21 +20,22 @@ from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.means import PartAnswer, averaged, taken, together, with_cube
 from dpproxy.engine.questions import Question, noise_ratio, summed
-from dpproxy.planner.reuse.descriptor import FAMILY, Descriptor, counting, described, origins
+from dpproxy.planner.reuse.descriptor import Descriptor, counting, described, origins
 from dpproxy.planner.reuse.multiples import figures
-from dpproxy.planner.reuse.ranges import remainders, walk
-from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation, has_sums, within
+from dpproxy.planner.reuse.ranges import ConditionIndex, remainders
+from dpproxy.planner.reuse.rollup import adds_up, could_follow, derivation, has_sums
 from dpproxy.values.errors import Cancelled, Internal
 from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
 from dpproxy.values.structs import PartlyShown
-from udfs.mechanisms import Additive
 from udfs.privacy import Loss, Released
 
 MOST_NOISE = 10.0
 """A part may be derived from a stored release where that has at most this many times the noise of a new draw."""
 MOST_DESCRIPTORS = 4096
 """The most stored releases whose descriptors are held in memory."""
+MOST_SHELVES = 256
+"""The most groups of releases that are kept in memory as they are searched."""
 MOST_QUESTIONS = 1024
 """The most parts of plans whose keys are held in memory."""
 
@@ -86,10 +89,6 @@ class Execution(PartlyShown, Struct, frozen=True):
             raise Cancelled("canceling statement due to user request")
 
 
-Stored = tuple[int, Descriptor]
-"""A release, by its number in the ledger."""
-
-
 class Following(Struct, frozen=True):
     """How far off a part is that follows from a cube, and what makes its relation."""
 
@@ -105,6 +104,7 @@ class Replays:
         self._deadlines = deadlines
         self._described = Recent[tuple[Descriptor | None]](MOST_DESCRIPTORS)
         self._questions = Recent[Question](MOST_QUESTIONS)
+        self._shelves = Recent[_Shelf](MOST_SHELVES)
         self.cubes: Callable[[Caller, Plan, Part], Iterable[Following]] = lambda *_: ()
         """What else a part follows from: privacy cubes that are granted to the caller; to be replaced."""
 
@@ -112,7 +112,9 @@ class Replays:
         """The question of a part with its input values."""
         found = None if values else self.cached_question(execution, part)
         if found is None:
-            found = Question(part, values, payment.release_key(part, values, execution.pool))
+            asked = described(part, values, execution.pool)
+            key = payment.release_key(part, values, execution.pool, asked)
+            found = Question(part, values, key, asked)
             if not values:
                 self._questions.put((id(part), execution.pool), found)
         return found
@@ -144,7 +146,7 @@ class Replays:
         """
         if stored is None or execution.account not in stored.payers:
             return None
-        first = self.as_asked(execution, question, stored)
+        first = self.as_asked(question, stored)
         return (
             first if question.part.believed else averaged([first, *self._others(execution, question, stored)])
         )
@@ -168,7 +170,7 @@ class Replays:
             payload = self._releases.load(origin) if self._may_answer(execution, origin) else None
             if payload is not None:
                 other = replace(stored, id=origin, payload=payload)
-                yield self.as_asked(execution, question, other)
+                yield self.as_asked(question, other)
 
     def free_draw(self, execution: Execution, part: Part) -> Drawn | None:
         """What would answer a part without inputs at no cost; None where it would be charged."""
@@ -234,10 +236,10 @@ class Replays:
             return None
         return PartAnswer(Released(best.table(), part.loss), summed=best.fitted)
 
-    def as_asked(self, execution: Execution, question: Question, stored: StoredRelease) -> PartAnswer:
+    def as_asked(self, question: Question, stored: StoredRelease) -> PartAnswer:
         """The answer from a stored release of the same part, its groups and columns in the part's order."""
         part, loss = question.part, Loss(stored.nano)
-        asked = described(part, question.values, execution.pool)
+        asked = question.asked
         of = self._descriptor(stored.id, stored.payload)
         table = payloads.unpack(stored.payload)
         if asked is None or of is None:
@@ -259,26 +261,28 @@ class Replays:
         It is averaged with what follows from other releases, but not where this run has drawn it itself: figures of
         one statement add up. ``beside`` a cube one of less loss than is asked for counts, too.
         """
-        part = question.part
-        asked = described(part, question.values, execution.pool)
+        part, asked = question.part, question.asked
         if asked is None or part.mechanism is None:
             return None
-        # Checked first: the time of reading a release would reveal that it exists.
-        paid = [
-            (origin, nano)
-            for origin, nano in self._releases.paid(origins(asked), execution.account)
-            if self._may_answer(execution, origin)
-        ]
+        beginnings = origins(asked)
+        paid = dict(self._releases.paid(beginnings, execution.account))
+        with self._shelf(execution, beginnings, paid) as shelf:
+            usable = shelf.usable(asked, paid)
+            possible = [o for o in shelf.index.within(asked.conditions) if usable(o) is not None]
         following: list[tuple[float, int, PartAnswer]] = []
         best: tuple[float, int, PartAnswer] | None = None
-        for origin, nano in paid:
+        for origin in possible:
             found = self._follows(origin, asked, part)
             if found is None or found.summed is None:
                 continue
             ratio = noise_ratio(found.summed, part.mechanism, alike=execution.alike)
             following.append((ratio, origin, found))
             worst = 1.0 if origin in execution.fresh else execution.worst
-            if (beside or nano >= part.loss.nano) and ratio <= worst and (best is None or ratio < best[0]):
+            if (
+                (beside or paid[origin] >= part.loss.nano)
+                and ratio <= worst
+                and (best is None or ratio < best[0])
+            ):
                 best = following[-1]
         if best is None or part.believed or best[1] in execution.fresh:
             return None if best is None else best[2]
@@ -287,67 +291,67 @@ class Replays:
 
     def _together(self, execution: Execution, question: Question) -> PartAnswer | None:
         """The part from several stored releases that answer it only together."""
-        part, asked = question.part, described(question.part, question.values, execution.pool)
+        part, asked = question.part, question.asked
         if asked is None or part.mechanism is None or part.believed:
             return None
         if not all(map(adds_up, asked.measures)):
             return None
-        paid = [
-            (origin, of)
-            for origin, nano in self._releases.paid((asked.rows[:FAMILY],), execution.account)
-            if nano >= part.loss.nano and self._may_answer(execution, origin)
-            if (of := self._descriptor(origin, None)) is not None and of.rows == asked.rows
-        ]
-        for made in (self._of_rows(paid, asked, part), self._of_figures(paid, asked, part)):
-            worst = 1.0 if made is not None and execution.fresh & set(made.origins) else execution.worst
-            if (
-                made is not None
-                and made.summed is not None
-                and noise_ratio(made.summed, part.mechanism, alike=execution.alike) <= worst
-            ):
-                return made
+        rows = (asked.rows[:FAMILY],)
+        paid = dict(self._releases.paid(rows, execution.account))
+        among = {origin for origin, nano in paid.items() if nano >= part.loss.nano}
+        with self._shelf(execution, rows, paid) as shelf:
+            for make in (self._of_rows, self._of_figures):
+                made = make(shelf, among, asked, part)
+                worst = 1.0 if made is not None and execution.fresh & set(made.origins) else execution.worst
+                if (
+                    made is not None
+                    and made.summed is not None
+                    and noise_ratio(made.summed, part.mechanism, alike=execution.alike) <= worst
+                ):
+                    return made
         return None
 
-    def _of_rows(self, paid: Sequence[Stored], asked: Descriptor, part: Part) -> PartAnswer | None:
+    def _of_rows(
+        self, shelf: "_Shelf", among: Collection[int], asked: Descriptor, part: Part
+    ) -> PartAnswer | None:
         """The part as rows of some releases, without those of others."""
-        known = _usable(paid, asked) if asked.conditions else []
-        costs = [_variance(of.mechanism) for _, of in known]
-        steps = walk(asked.conditions, [of.conditions for _, of in known], costs) or []
+        if not asked.conditions:
+            return None
+        usable = shelf.usable(asked, among)
+        steps = shelf.index.walk(asked.conditions, usable) or []
         found = [
-            self._follows(known[number][0], replace(asked, conditions=known[number][1].conditions), part)
-            for number, _ in steps
+            self._follows(origin, replace(asked, conditions=shelf.known[origin].conditions), part)
+            for origin, _ in steps
         ]
-        made = _added(found, [sign for _, sign in steps])
-        if made is None:
-            order = sorted(range(len(known)), key=lambda n: (len(known[n][1].keys), costs[n]))
-            made = self._remainder([known[number] for number in order], asked, part)
-        return made
+        return _added(found, [sign for _, sign in steps]) or self._remainder(shelf, usable, asked, part)
 
-    def _of_figures(self, paid: Sequence[Stored], asked: Descriptor, part: Part) -> PartAnswer | None:
+    def _of_figures(
+        self, shelf: "_Shelf", among: Collection[int], asked: Descriptor, part: Part
+    ) -> PartAnswer | None:
         """The part as sums and counts of which each follows from a release of its own."""
-        made = figures(asked.measures) if len(paid) > 1 else None
+        made = figures(asked.measures) if len(among) > 1 else None
         if made is None or len(made[0]) < 2:
             return None
-        order = sorted(paid, key=lambda one: (len(one[1].keys), _variance(one[1].mechanism)))
         several = list[PartAnswer]()
         for call in made[0]:
             each = replace(asked, measures=(call,))
-            found = (self._follows(origin, each, part) for origin, _ in order)
-            one = next((f for f in found if f is not None), None)
+            ranked = shelf.ranked(each, shelf.usable(each, among))
+            one = next((f for o in ranked if (f := self._follows(o, each, part)) is not None), None)
             if one is None:
                 return None
             several.append(one)
         return taken(several, made[1])
 
-    def _remainder(self, known: Sequence[Stored], asked: Descriptor, part: Part) -> PartAnswer | None:
+    def _remainder(
+        self, shelf: "_Shelf", usable: Callable[[int], float | None], asked: Descriptor, part: Part
+    ) -> PartAnswer | None:
         """The part as rows that are added and taken away, each from a release of its own."""
         for parts in remainders(asked.conditions):
             several = list[PartAnswer]()
             for each in (replace(asked, conditions=found) for found, _ in parts):
                 follows = (
                     self._follows(origin, each, part)
-                    for origin, of in known
-                    if within(of.conditions, each.conditions)
+                    for origin in shelf.ranked(each, usable)
                     if all(origin not in one.origins for one in several)
                 )
                 one = next((one for one in follows if one is not None), None)
@@ -357,6 +361,23 @@ class Replays:
             else:
                 return together(several, [sign for _, sign in parts])
         return None
+
+    @contextmanager
+    def _shelf(
+        self, execution: Execution, beginnings: tuple[bytes, ...], paid: Iterable[int]
+    ) -> Iterator["_Shelf"]:
+        """Those of the releases that may answer, as they were found for the last question, and what has changed."""
+        place = (execution.account, beginnings)
+        shelf = self._shelves.get(place)
+        if shelf is None:
+            shelf = _Shelf()
+            self._shelves.put(place, shelf)
+        # Checked first: the time of reading a release would reveal that it exists.
+        unseen = self._deadlines.unseen()
+        among = {o for o in paid if o in execution.fresh or (execution.reuse and o not in unseen)}
+        with shelf.lock:
+            shelf.hold(among, self._descriptor)
+            yield shelf
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> PartAnswer | None:
         known, payload = self._described.get(origin), None
@@ -377,6 +398,10 @@ class Replays:
         derived = Released(payloads.derive(table, found, part, laws), part.loss)
         return PartAnswer(derived, summed=made, origins=(origin,))
 
+    def describe(self, origin: int, of: Descriptor | None) -> None:
+        """Know what a release is of that this process has stored."""
+        self._described.put(origin, (of,))
+
     def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
         """The descriptor of a stored release, read once, from its ``payload`` where that is at hand."""
         known = self._described.get(origin)
@@ -387,24 +412,56 @@ class Replays:
         return known[0]
 
 
-def _usable(found: Iterable[Stored], asked: Descriptor) -> list[Stored]:
-    """The releases whose keys and sums are of use; most have the same ones."""
-    usable: list[Stored] = []
-    judged: list[tuple[Descriptor, bool]] = []
-    for origin, of in found:
-        is_useful = next((u for d, u in judged if d.keys == of.keys and d.measures == of.measures), None)
-        if is_useful is None:
-            is_useful = has_sums(of, asked)
-            judged.append((of, is_useful))
-        if is_useful:
-            usable.append((origin, of))
-    return usable
+class _Shelf:
+    """The releases of some rows that an account has paid for; to be used under its lock."""
 
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.index = ConditionIndex()
+        self.known: dict[int, Descriptor] = {}
+        self._held: set[int] = set()
 
-@lru_cache(maxsize=1024)
-def _variance(mechanism: Additive) -> float:
-    """Of a release's noisiest figure."""
-    return max(mechanism.noise_sd()) ** 2
+    def hold(self, origins: set[int], describe: Callable[[int, None], Descriptor | None]) -> None:
+        """Have these and no others; what is without a descriptor is of no use."""
+        for origin in self._held - origins:
+            self._held.discard(origin)
+            if self.known.pop(origin, None) is not None:
+                self.index.remove(origin)
+        for origin in origins - self._held:
+            of = describe(origin, None)
+            self._held.add(origin)
+            if of is not None:
+                self.known[origin] = of
+                self.index.add(origin, of.conditions)
+
+    def usable(self, asked: Descriptor, among: Collection[int]) -> Callable[[int], float | None]:
+        """What a release costs of the rows that are asked about, None where keys or sums are of no use.
+
+        Most have the same ones.
+        """
+        judged: list[tuple[Descriptor, float | None]] = []
+
+        def cost(origin: int) -> float | None:
+            of = self.known[origin]
+            if of.rows != asked.rows or origin not in among:
+                return None
+            for alike, found in judged:
+                if (alike.keys, alike.measures, alike.mechanism) == (of.keys, of.measures, of.mechanism):
+                    return found
+            found = max(of.mechanism.noise_sd()) ** 2 if has_sums(of, asked) else None
+            judged.append((of, found))
+            return found
+
+        return cost
+
+    def ranked(self, asked: Descriptor, usable: Callable[[int], float | None]) -> list[int]:
+        """Those of no other conditions than the question's, the fewest keys and the least noise first."""
+        found = (
+            (len(self.known[origin].keys), cost, origin)
+            for origin in self.index.within(asked.conditions)
+            if (cost := usable(origin)) is not None
+        )
+        return [origin for _, _, origin in sorted(found)]
 
 
 def _added(found: Sequence[PartAnswer | None], signs: Sequence[int]) -> PartAnswer | None:

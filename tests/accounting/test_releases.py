@@ -285,14 +285,20 @@ def test_more_interleavings(home: Home):
     )
 
 
-@pytest.mark.parametrize("beginnings", [1, 2])
-def test_the_releases_of_a_beginning_are_found_by_their_keys_alone(tmp_path: Path, beginnings: int):
+@pytest.mark.parametrize("beginnings", [[b"a" * 32], [b"a" * 12], [b"a" * 12 + b"\0" * 6, b"a" * 18]])
+def test_the_releases_of_a_beginning_are_found_without_looking_through_all(
+    tmp_path: Path, beginnings: list[bytes]
+):
+    """From the latest on where a beginning is of many, so that the most there may be end it."""
+    wide = [each for each in beginnings if not each[12:].strip(b"\0")]
     with Ledger.open(tmp_path) as ledger:
         connection = ledger.store.connect(writing=False)
-        steps = [
-            str(row[3])
-            for row in connection.execute(f"EXPLAIN QUERY PLAN {paid(beginnings)}", [b""] * 6 * beginnings)
-        ]
+        values = [b""] * (6 * len(beginnings) + len(wide))
+        steps = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {paid(beginnings)}", values)]
         connection.close()
-    assert sum("SEARCH r USING COVERING INDEX release_by_key" in step for step in steps) == beginnings
+    searched = [
+        sum(f"SEARCH r USING COVERING INDEX release_by_{of}" in s for s in steps) for of in ("rows", "key")
+    ]
+    assert searched == [len(wide), len(beginnings) - len(wide)]
+    assert sum("TEMP B-TREE FOR ORDER BY" in step for step in steps) == searched[1]
     assert not any(step.startswith("SCAN") for step in steps if step != "SCAN p"), steps

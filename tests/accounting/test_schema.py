@@ -19,3 +19,17 @@ def test_a_table_more_or_less_shows(tmp_path: Path):
         with closing(home.store.connect(writing=True)) as connection:
             connection.execute(statement)
             assert schema.describe(connection) != schema.expected()
+
+
+def test_a_ledger_from_before_an_index_is_whole_and_gets_it(tmp_path: Path):
+    home = Home(tmp_path)
+    home.open().close()
+    with closing(home.store.connect(writing=True)) as connection:
+        connection.execute("DROP INDEX release_by_rows")
+        connection.commit()
+    with closing(home.store.connect(writing=False)) as connection:
+        home.store.check(connection)
+        assert schema.describe(connection) != schema.expected()
+    home.open().close()
+    with closing(home.store.connect(writing=False)) as connection:
+        assert schema.describe(connection) == schema.expected()

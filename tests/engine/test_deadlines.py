@@ -115,6 +115,7 @@ def test_a_release_is_hidden_until_its_instant():
     until = deadlines.seen_from(PLAN, time.monotonic())
     deadlines.hide(7, until)
     assert not deadlines.is_seen(7)
+    assert deadlines.unseen() == {7}
     assert deadlines.is_seen(8)
     time.sleep(max(0.0, until - time.monotonic()))
     assert deadlines.is_seen(7)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.accounting.canonical import digest
+from dpproxy.accounting.schema import FAMILY
 from dpproxy.accounting.sharing import Pool
 from dpproxy.algebra.plan import Part, Rest
 from dpproxy.planner.reuse.normal_form import NormalStage, stage
@@ -19,8 +20,6 @@ from udfs.mechanisms import MECHANISMS, Additive
 
 FORM = 3
 """Of the terms: releases that were described in another form are found by nobody."""
-FAMILY = 12
-"""Bytes of a release's key that all releases of the same rows share."""
 KIN = 18
 """Those and the bytes that tell what can follow: see ``kin``."""
 _KEYED, _NONE = b"\x00" * (KIN - FAMILY), b"\xff" * (KIN - FAMILY)
@@ -51,13 +50,11 @@ def rows_digest(found: NormalStage, values: Sequence[object], pool: Pool) -> byt
     return digest("rows", FORM, encoded(found.rows), repr(tuple(values)), pool)
 
 
-def kin(part: Part, values: Sequence[object], pool: Pool) -> bytes:
+def kin(rows: bytes, asked: Descriptor | None) -> bytes:
     """How the key of a release begins: from one without keys only questions under the same conditions follow."""
-    rows = family(part, values, pool)[:FAMILY]
-    asked = described(part, values, pool)
     if asked is None:
-        return rows + _NONE
-    return rows + (_KEYED if asked.keys else _conditions(asked))
+        return rows[:FAMILY] + _NONE
+    return rows[:FAMILY] + (_KEYED if asked.keys else _conditions(asked))
 
 
 def origins(asked: Descriptor) -> tuple[bytes, ...]:

@@ -7,17 +7,19 @@ condition has no range, all rows without those that it leaves out may be release
 Proof: ``ranges.md``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations
+from typing import TypeVar
 
 from msgspec import Struct
 
 from dpproxy.planner.reuse.known import Unknown, constants
 from dpproxy.planner.reuse.terms import Term, conjunction, constant_kind, negated
 
+K = TypeVar("K")
 MOST_STEPS = 32
 """Of a walk."""
 MOST_SIDES = 3
@@ -49,27 +51,72 @@ class _Lines(Struct, frozen=True):
     conditions: frozenset[Term]
     terms: Mapping[Term, tuple[frozenset[Term], Range]]
 
-    def about(self, term: Term, rest: frozenset[Term]) -> Range | None:
-        """The range of a term under ``rest``; None where the other conditions are not these."""
-        own = self.terms.get(term)
-        if own is not None and own[0] == rest:
-            return own[1]
-        return WHOLE if self.conditions == rest else None
+
+class ConditionIndex:
+    """Releases of the same rows by their conditions, each under a number: a question looks at those of use alone."""
+
+    def __init__(self) -> None:
+        self._conditions: dict[int, tuple[Term, ...]] = {}
+        self._alike: dict[frozenset[Term], set[int]] = {}
+        self._first: dict[Term | None, set[int]] = {}
+        self._about: dict[frozenset[Term], dict[Term, dict[int, Range]]] = {}
+        """By the conditions that are not about a term, and the term."""
+
+    def add(self, number: int, conditions: Conditions) -> None:
+        """Put a release in."""
+        own = self._conditions[number] = tuple(conditions)
+        lines = _lines(own)
+        self._alike.setdefault(lines.conditions, set()).add(number)
+        self._first.setdefault(next(iter(own), None), set()).add(number)
+        for term, (rest, about) in lines.terms.items():
+            self._about.setdefault(rest, {}).setdefault(term, {})[number] = about
+
+    def remove(self, number: int) -> None:
+        """Take a release out."""
+        own = self._conditions.pop(number)
+        lines = _lines(own)
+        _drop(self._alike, lines.conditions, number)
+        _drop(self._first, next(iter(own), None), number)
+        for term, (rest, _) in lines.terms.items():
+            terms = self._about[rest]
+            terms[term].pop(number)
+            if not terms[term]:
+                del terms[term]
+            if not terms:
+                del self._about[rest]
+
+    def within(self, conditions: Conditions) -> list[int]:
+        """The releases that have no other conditions than these, in the order of their numbers."""
+        found = [self._first.get(each, ()) for each in (None, *dict.fromkeys(conditions))]
+        return sorted(
+            n for several in found for n in several if all(c in conditions for c in self._conditions[n])
+        )
+
+    def walk(self, asked: Conditions, cost: Callable[[int], float | None]) -> list[Step] | None:
+        """The steps of least cost that give the rows under ``asked``; None where there are none.
+
+        A release whose cost is None is not taken.
+        """
+        own = _lines(tuple(asked))
+        found: list[tuple[float, list[Step]]] = []
+        for term in dict.fromkeys((*own.terms, *self._about.get(own.conditions, ()))):
+            rest, wanted = own.terms.get(term, (own.conditions, WHOLE))
+            if wanted.ends is None or not wanted.kinds <= COMPARED:
+                continue
+            released = {**self._about.get(rest, {}).get(term, {})}
+            released |= dict.fromkeys(self._alike.get(rest, set()) - released.keys(), WHOLE)
+            costs = {n: each for n in released if (each := cost(n)) is not None}
+            kinds = wanted.kinds.union(*(released[n].kinds for n in costs))
+            if len(kinds) == 1 and kinds <= COMPARED:
+                steps = {n: ends for n in sorted(costs) if (ends := released[n].ends) is not None}
+                found += _least(wanted.ends, steps, costs)
+        return min(found, default=(0.0, None))[1]
 
 
-def walk(asked: Conditions, released: Sequence[Conditions], costs: Sequence[float]) -> list[Step] | None:
-    """The steps of least cost that give the rows under ``asked``; None where there are none."""
-    own, lines = _lines(tuple(asked)), [_lines(tuple(conditions)) for conditions in released]
-    further = (term for line in lines for term, (rest, _) in line.terms.items() if rest == own.conditions)
-    found: list[tuple[float, list[Step]]] = []
-    for term in dict.fromkeys((*own.terms, *further)):
-        rest, wanted = own.terms.get(term, (own.conditions, WHOLE))
-        usable = {n: about for n, line in enumerate(lines) if (about := line.about(term, rest)) is not None}
-        kinds = wanted.kinds.union(*(about.kinds for about in usable.values()))
-        if len(kinds) == 1 and kinds <= COMPARED and wanted.ends is not None:
-            steps = {number: about.ends for number, about in usable.items() if about.ends is not None}
-            found += _least(wanted.ends, steps, costs)
-    return min(found, default=(0.0, None))[1]
+def _drop(places: dict[K, set[int]], key: K, number: int) -> None:
+    places[key].discard(number)
+    if not places[key]:
+        del places[key]
 
 
 def remainders(asked: Conditions) -> Iterator[tuple[tuple[Conditions, int], ...]]:
@@ -147,7 +194,7 @@ def _range(about: Conditions, term: Term) -> Range:
 
 
 def _least(
-    ends: tuple[Border, Border], steps: Mapping[int, tuple[Border, Border]], costs: Sequence[float]
+    ends: tuple[Border, Border], steps: Mapping[int, tuple[Border, Border]], costs: Mapping[int, float]
 ) -> Iterator[tuple[float, list[Step]]]:
     """The walk of least cost from one border to another (Dijkstra, 1959), where there is one."""
     if not all(any(end in step for step in steps.values()) for end in ends):

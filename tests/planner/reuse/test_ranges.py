@@ -9,11 +9,23 @@ from hypothesis import strategies as st
 
 from dpproxy.planner.reuse import ranges
 from dpproxy.planner.reuse.known import Unknown, value_of
-from dpproxy.planner.reuse.ranges import either, remainders, walk
+from dpproxy.planner.reuse.ranges import ConditionIndex, Step, either, remainders
 from dpproxy.planner.reuse.terms import NULL, Term
 
 X: Term = ("column", 0, 1)
 WARD: Term = ("eq", ("column", 0, 2), ("literal", True, "a"))
+
+
+def walk(
+    asked: Sequence[Term], released: Sequence[Sequence[Term]], costs: Sequence[float]
+) -> list[Step] | None:
+    """Of releases that are numbered as they come, each beside one that was taken out again."""
+    index = ConditionIndex()
+    for place, conditions in enumerate(released):
+        index.add(place, conditions)
+        index.add(-1, conditions)
+        index.remove(-1)
+    return index.walk(asked, lambda n: costs[n])
 
 
 def number(n: int) -> Term:
@@ -84,6 +96,23 @@ def test_totals_without_a_part_and_parts_of_a_total(
 )
 def test_what_does_not_add_up_is_no_walk(asked: list[Term], released: list[list[Term]]):
     assert walk(asked, released, [1.0] * len(released)) is None
+
+
+@given(
+    asked=st.lists(CONDITIONS, max_size=3).map(lambda several: list(chain(*several))),
+    released=st.lists(CONDITIONS, max_size=9),
+    gone=st.sets(st.integers(0, 8)),
+)
+def test_releases_of_more_rows_are_found_by_their_conditions(
+    asked: list[Term], released: list[list[Term]], gone: set[int]
+):
+    index = ConditionIndex()
+    for place, conditions in enumerate(released):
+        index.add(place, conditions)
+    left = [n for n in range(len(released)) if n not in gone]
+    for place in set(range(len(released))) - set(left):
+        index.remove(place)
+    assert index.within(asked) == [n for n in left if set(released[n]) <= set(asked)]
 
 
 def test_the_least_noise_is_taken():
