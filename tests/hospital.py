@@ -82,3 +82,11 @@ def ask(engine: Engine, sql: str, caller: Caller = ROOT, **settings: str) -> Ans
     engine.open(caller)
     given = {**DEFAULTS, **{f"dp.{name}": value for name, value in settings.items()}}
     return engine.run(request.Request(caller, engine.prepare(caller, sql, (), given), (), given))
+
+
+def all_rows(answer: Answer) -> list[tuple[object, ...]]:
+    """The rows that an answer holds, and those that are read from its stream."""
+    found = [tuple(row) for row in answer.rows]
+    while answer.stream is not None and (more := answer.stream.take(1000)):
+        found += [tuple(row) for row in more]
+    return found

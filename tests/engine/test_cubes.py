@@ -22,7 +22,7 @@ from dpproxy.values.errors import (
     SyntaxRefused,
     UndefinedTable,
 )
-from tests.hospital import ANN, EVE, ROOT, ask, home
+from tests.hospital import ANN, EVE, ROOT, all_rows, ask, home
 from tests.proxies import started
 
 DDL = (
@@ -71,7 +71,7 @@ def spent(engine: Engine) -> int:
 
 
 def rows(engine: Engine, sql: str) -> list[tuple[object, ...]]:
-    return [tuple(row) for row in ask(engine, sql, ANN).rows]
+    return all_rows(ask(engine, sql, ANN))
 
 
 def test_a_cube_is_charged_once_and_read_for_nothing(engine: Engine):

@@ -11,6 +11,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.planner.open.growth import MOST_COPIES
 from dpproxy.values.errors import TooComplex
+from tests.hospital import all_rows
 from tests.proxies import started, write_home
 
 DDL = ("CREATE TABLE p AS SELECT i AS n, repeat('x', 2000) AS word, 'y' AS more FROM range(100) AS r(i)",)
@@ -29,10 +30,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 def rows(engine: Engine, sql: str) -> list[tuple[object, ...]]:
     answer = engine.run(Request(ANN, engine.prepare(ANN, sql, (), DEFAULTS), (), DEFAULTS))
     assert answer is not None
-    found = [*answer.rows]
-    while answer.stream is not None and (more := answer.stream.take(1000)):
-        found += more
-    return found
+    return all_rows(answer)
 
 
 def nested(levels: int, step: str) -> str:
