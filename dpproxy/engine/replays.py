@@ -269,25 +269,29 @@ class Replays:
         with self._shelf(execution, beginnings, paid) as shelf:
             usable = shelf.usable(asked, paid)
             possible = [o for o in shelf.index.within(asked.conditions) if usable(o) is not None]
-        following: list[tuple[float, int, PartAnswer]] = []
-        best: tuple[float, int, PartAnswer] | None = None
-        for origin in possible:
-            found = self._follows(origin, asked, part)
-            if found is None or found.summed is None:
-                continue
-            ratio = noise_ratio(found.summed, part.mechanism, alike=execution.alike)
-            following.append((ratio, origin, found))
-            worst = 1.0 if origin in execution.fresh else execution.worst
-            if (
-                (beside or paid[origin] >= part.loss.nano)
-                and ratio <= worst
-                and (best is None or ratio < best[0])
-            ):
-                best = following[-1]
+        # Most accurate first; whatever is less accurate than was asked for is looked at where it can be averaged with.
+        enough = [origin for origin in possible if beside or paid[origin] >= part.loss.nano]
+        following = self._ranked(execution, enough, asked, part)
+        best = next(
+            (f for f in following if f[0] <= (1.0 if f[1] in execution.fresh else execution.worst)), None
+        )
         if best is None or part.believed or best[1] in execution.fresh:
             return None if best is None else best[2]
+        following += self._ranked(execution, [o for o in possible if o not in enough], asked, part)
         others = sorted((o for o in following if o is not best and o[0] < inf), key=lambda other: other[:2])
         return averaged([best[2], *(found for _, _, found in others)])
+
+    def _ranked(
+        self, execution: Execution, among: Sequence[int], asked: Descriptor, part: Part
+    ) -> list[tuple[float, int, PartAnswer]]:
+        """What follows from each release, with its noise over that of a new draw: the least first."""
+        found = [
+            (noise_ratio(one.summed, part.mechanism, alike=execution.alike), origin, one)
+            for origin in among
+            if (one := self._follows(origin, asked, part)) is not None
+            if one.summed is not None and part.mechanism is not None
+        ]
+        return sorted(found, key=lambda one: one[:2])
 
     def _together(self, execution: Execution, question: Question) -> PartAnswer | None:
         """The part from several stored releases that answer it only together."""

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
+from itertools import chain
+from operator import is_
 from typing import Final
 
 from msgspec import Struct
@@ -34,6 +36,7 @@ from dpproxy.policy.model import Scalar
 
 Row = tuple[Scalar | None, ...]
 """The values of a group's keys."""
+Typed = tuple[tuple[object, ...], tuple[type, ...]]
 
 
 Multiples = tuple[tuple[int, int], ...]
@@ -136,6 +139,19 @@ def _groups(
     if not all(_covered(stored, i, {g[i] for g in groups}, asked, wanted) for i in left_out):
         return None
     further = [c for c in asked.conditions if c not in stored.conditions]
+    if not further and asked.keys == stored.keys and _are_alike(groups, wanted):  # there may be very many
+        return tuple((place,) for place in range(len(wanted)))
+    members = _members(stored, groups, asked, further)
+    places = [None] if members is None else [members.get(typed(row)) for row in wanted]
+    if any(p is None for p in places):
+        return None
+    return tuple(tuple(p or ()) for p in places)
+
+
+def _members(
+    stored: Descriptor, groups: Sequence[Row], asked: Descriptor, further: Sequence[Term]
+) -> dict[Typed, list[int]] | None:
+    """The places of the stored groups in each asked one, if they satisfy further conditions; None where unknown."""
     at = {key: place for place, key in enumerate(stored.keys)}
     own = [at[key] for key in asked.keys if key in at]
     members: dict[Typed, list[int]] = {}
@@ -152,10 +168,14 @@ def _groups(
                     several.append(place)
         except Unknown:
             return None
-    places = [members.get(typed(row)) for row in wanted]
-    if any(p is None for p in places):
-        return None
-    return tuple(tuple(p or ()) for p in places)
+    return members
+
+
+def _are_alike(some: Sequence[Row], others: Sequence[Row]) -> bool:
+    """Whether rows are the same in the same order, by type, too: True is not 1."""
+    return list(some) == list(others) and all(
+        map(is_, map(type, chain.from_iterable(some)), map(type, chain.from_iterable(others)))
+    )
 
 
 def _key(key: Term, known: Known) -> object:
@@ -196,7 +216,6 @@ class _Kinds(dict[type, type]):
 
 
 _KINDS: Final = _Kinds()
-Typed = tuple[tuple[object, ...], tuple[type, ...]]
 
 
 def typed(values: Iterable[object]) -> Typed:
