@@ -65,7 +65,7 @@ def catalogue_view(
     tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
     exact = {g.table for g in policy.exact if g.role in caller.roles}
     found = [
-        CatalogueRelation(t.name, visible_columns(policy, t.name, columns_of(t, schema)))
+        CatalogueRelation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
         if t.name in exact
         else _of_table(t, schema, policy)
         for t in tables

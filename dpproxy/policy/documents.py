@@ -30,7 +30,7 @@ _SPELLINGS: Final = {
 }
 LONGEST_NAME: Final = 63
 """Bytes of a name in PostgreSQL, where it may be the name of a stored column."""
-_KEY: Final = r"(?!\d+['},])[\w$@:/.-]+(?:[ ][\w$@:/.-]+)*"
+_KEY: Final = r"(?!-?\d+['},])[\w$@:/.-]+(?:[ ][\w$@:/.-]+)*"
 _NAME: Final = re.compile(
     rf"""(?P<cast>\()? (?P<column>[a-z_][a-z0-9_]*|"(?:[^"]|"")+") \s
     (?: ->>\s'(?P<key>{_KEY})'
@@ -86,14 +86,21 @@ def columns_of(table: TablePolicy, schema: Schema) -> tuple[Column, ...]:
 
 
 def field_column(table: Name, column: Name, policy: TablePolicy, schema: Schema | None) -> Column | None:
-    """The column that a field is; None where the name is that of a column, or nothing is known of the table.
+    """The column that a field is; None where the name is no field's, or nothing is known of the table.
 
     Raises:
-        InvalidParameter: there are no documents to read it of, or its name is another's in all but the case of letters.
+        InvalidParameter: there are no documents to read it of, or its name is a stored column's, or another's in all
+            but the case of letters.
     """
     field = field_of(column.text)
-    if field is None or schema is None or schema.column(table.text, column.text) is not None:
+    if field is None or schema is None:
         return None
+    if schema.column(table.text, column.text) is not None:
+        raise InvalidParameter(
+            f'column "{column.text}" of table "{table.text}" has a name that reads a field of JSON documents',
+            hint="Give it another name in the data source.",
+            position=column.position,
+        )
     held = schema.column(table.text, field.column)
     is_document = held is not None and held.type.oid == JSON.oid
     if not is_document and field.column not in schema.documents.get(table.text, ()):

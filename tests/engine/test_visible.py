@@ -5,6 +5,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.visible import catalogue_view, fitting
 from dpproxy.policy.model import (
     ColumnPolicy,
+    ExactGrant,
     Exposure,
     Grant,
     Members,
@@ -12,7 +13,7 @@ from dpproxy.policy.model import (
     TablePolicy,
     Unit,
 )
-from dpproxy.values.pgtypes import INT4, INT8, TEXT, Column, Schema
+from dpproxy.values.pgtypes import INT4, INT8, JSON, TEXT, Column, Schema
 from dpproxy.views.columns import ShownColumn
 from dpproxy.views.materialized import Materialized
 from tests.golden.world import build
@@ -129,3 +130,17 @@ def test_what_is_protected_says_so_and_tells_its_domains():
     assert found["people"].domains == {"town": Members(("a",))}
     assert found["regions"].comment is None
     assert not found["regions"].domains
+
+
+def test_what_an_exact_answer_does_not_read_is_not_shown():
+    schema = Schema({"people": (Column("j", JSON), Column("town", TEXT))})
+    columns = dict.fromkeys(("j ->> 'a'", "town"), ColumnPolicy(Members(("a",))))
+    policy = Policy(
+        tables={"people": replace(PEOPLE, columns=columns)},
+        grants=(Grant("people", "analyst", "research"),),
+        exact=(ExactGrant("people", "dpo"),),
+    )
+    for role, names in (("analyst", ["town", "j ->> 'a'"]), ("dpo", ["town"])):
+        caller = Caller("ann", frozenset({role}), "s")
+        [relation] = catalogue_view(policy, schema, caller, DEFAULTS, "main", {}, BUILT).relations
+        assert [column.name for column in relation.columns] == names

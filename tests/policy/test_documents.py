@@ -13,7 +13,11 @@ from dpproxy.values.errors import InvalidParameter, Refusal, SyntaxRefused, Unsu
 from dpproxy.values.pgtypes import BOOL, FLOAT8, INT4, JSON, TEXT, Column, Schema
 
 SCHEMA = Schema(
-    {"t": (Column("id", INT4), Column("j", JSON), Column("x", TEXT))}, documents={"t": ("left", "Odd")}
+    {
+        "t": (Column("id", INT4), Column("j", JSON), Column("x", TEXT)),
+        "named": (Column("id", INT4), Column("note ->> 'a'", TEXT)),
+    },
+    documents={"t": ("left", "Odd")},
 )
 
 
@@ -52,6 +56,7 @@ def test_every_spelling_is_one_name(written: str, name: str):
         ("(j -> 'a')", Unsupported),
         ("(j)", Unsupported),
         ("(j ->> '1')", Unsupported),
+        ("(j ->> '-1')", Unsupported),
         ("(j #>> '{a,0}')", Unsupported),
         ("(j ->> '')", Unsupported),
         ("(j ->> 'it''s')", Unsupported),
@@ -105,6 +110,15 @@ def test_a_field_of_no_document_is_refused_and_one_that_differs_in_case(field: s
     with pytest.raises(InvalidParameter) as refused:
         declared(first, f"ALTER TABLE t ALTER COLUMN ({field}) SET PRIVACY DOMAIN IN ('x')")
     assert refused.value.position == 28
+
+
+def test_a_stored_column_that_is_called_as_a_field_is_none():
+    with pytest.raises(InvalidParameter, match="has a name that reads a field"):
+        apply(
+            Policy(),
+            change_of("ALTER TABLE named ALTER COLUMN \"note ->> 'a'\" SET PRIVACY DOMAIN IN ('x')"),
+            SCHEMA,
+        )
 
 
 def test_long_names_are_none():

@@ -10,6 +10,8 @@ from dpproxy.sql.quoting import literal
 
 _REACH = Reach(-1e120, 1e120, 1e-119, top=False, bottom=False)
 """Of 20 digits before the point, 20 behind it, and an exponent of two."""
+_LONGEST_VALUE = 50
+"""Characters that are looked at: no number has more than 46."""
 
 
 def field(node: nodes.Formula, parts: Sequence[Value]) -> Value:
@@ -27,24 +29,25 @@ def _text(document: Value, _: Value, __: Value, path: Value) -> Value:
         raise no("a document of this type")
     keys = path.constant.removeprefix("$.").replace('"."', '","')
     is_short = f"pg_column_size({document.sql}) <= {LONGEST_DOCUMENT}"
-    return Value(
-        f"(CASE WHEN {is_short} THEN {document.sql} #>> {literal(f'{{{keys}}}')} END)", ValueKind.TEXT
+    found = (
+        f"left({document.sql} #>> {literal(f'{{{keys}}}')}, {LONGEST_DOCUMENT})"  # stored ones are compressed
     )
+    return Value(f"(CASE WHEN {is_short} THEN {found} END)", ValueKind.TEXT)
 
 
 def _guarded(
     pattern: str, type_name: str, kind: ValueKind, reach: Reach = ANYTHING
 ) -> Callable[[str], Value]:
-    """The cast of a text of this form, which has a value there; NULL of any other."""
+    """The cast of a text of this form, which has a value there; NULL of any other. A longer text has none of them."""
     return lambda text: Value(
-        f"(CASE WHEN {text} ~ '^{pattern}$' THEN ({text})::{type_name} END)", kind, reach
+        f"substring(left({text}, {_LONGEST_VALUE}) FROM '^(?:{pattern})$')::{type_name}", kind, reach
     )
 
 
-_NUMBER = "-?[0-9]{1,20}([.][0-9]{1,20})?([eE][-+]?[0-9]{1,2})?"
+_NUMBER = "-?[0-9]{1,20}(?:[.][0-9]{1,20})?(?:[eE][-+]?[0-9]{1,2})?"
 _VALUES: dict[tuple[str, ...], Callable[[str], Value]] = {
     SHORT: _guarded("-?[0-9]{1,9}", "bigint", ValueKind.WHOLE),
     WHOLE: _guarded("-?[0-9]{1,18}", "bigint", ValueKind.WHOLE),
     DOUBLE: _guarded(_NUMBER, "float8", ValueKind.DOUBLE, _REACH),
-    TRUTH: _guarded("(true|false)", "boolean", ValueKind.TRUTH),
+    TRUTH: _guarded("true|false", "boolean", ValueKind.TRUTH),
 }

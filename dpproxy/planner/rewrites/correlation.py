@@ -14,11 +14,13 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare
 from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.select_list import items
+from dpproxy.values.errors import TypeMismatch
 
 _OTHERS = ("with_", "group", "having", "distinct", "order", "limit", "offset")
 
@@ -39,7 +41,11 @@ class Grouped(Struct, frozen=True):
         ]
 
     def found(self, value: Typed, looked_up: nodes.Select) -> Typed:
-        """The value as it is looked up in the groups."""
+        """The value as it is looked up in the groups. Raises ``TypeMismatch`` where 0 is none of its type."""
+        if self.is_filled and not value.is_number:
+            raise TypeMismatch(
+                f"types {value.type.shown} and integer cannot be matched", position=position(self.select)
+            )
         sql: nodes.Expr = nodes.Scalar(looked_up)
         low, high = value.low, value.high
         if self.is_filled:

@@ -1,9 +1,11 @@
 """Fields of JSON documents as the columns that they are declared as, whichever of its spellings a statement has."""
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import TITLE, UNNAMED, type_name
+from dpproxy.planner.access import table_name
 from dpproxy.policy.documents import TYPES, JsonField, declared_fields, field_of, path_of, type_of, unnamed
 from dpproxy.policy.model import Policy
 
@@ -71,22 +73,27 @@ def _keys(node: exp.Expr) -> tuple[str, ...] | None:
 
 def with_casts(tree: exp.Expr, policy: Policy) -> exp.Expr:
     """The tree with the casts of fields that are declared as columns, of this type or of another one."""
-    declared = {field.name for table in policy.tables.values() for field in declared_fields(table)}
-    if not declared or not any(_cast_field(node) for node in tree.find_all(exp.Cast)):
+    declared = {name: {f.name for f in declared_fields(table)} for name, table in policy.tables.items()}
+    if not any(declared.values()) or not any(_cast_field(node) for node in tree.find_all(exp.Cast)):
         return tree
     tree = tree.copy()  # what is refused is said of the statement as it was written
+    tables = list(tree.find_all(exp.Table))
     for node in list(tree.find_all(exp.Cast)):
         field = _cast_field(node)
         if field is None:
             continue
-        own = type_of(_written(node))
+        own, column = type_of(_written(node)), node.this.unnest()
         kinds = dict.fromkeys((own, None, *TYPES))  # the text itself is cast where that is what is declared
-        found = next((k for k in kinds if JsonField(field.column, field.keys, k).name in declared), None)
+        near = [table_name(t) for t in tables if column.table in ("", t.alias_or_name)]
+        names = [declared.get(name, set()) for name in near] + list(
+            declared.values()
+        )  # those of views are further off
+        made = [replace(field, type=kind) for kind in kinds]
+        found = next((f for held in names for f in made if f.name in held), None)
         if found is not None:
-            column = node.this.unnest()
-            column.this.set("this", JsonField(field.column, field.keys, found).name)
+            column.this.set("this", found.name)
             column.meta[TITLE] = type_name(node.to)
-            if found == own:
+            if found.type == own:
                 node.replace(column)
     return tree
 

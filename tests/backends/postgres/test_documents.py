@@ -19,6 +19,7 @@ ROWS = [WARDS] * 600 + [
     *["[]", "null", '"ward"', '{"ward": {"ward": "north"}}', '{"ward": null, "cost": 1e999}'] * 20,
 ]
 LONG = json.dumps({"ward": "north", "note": [random.random() for _ in range(2000)]})
+COMPRESSED = json.dumps({"cost": "1" * 500_000, "days": "1" * 10 + " " * 500_000, "urgent": "true" * 100_000})
 MALFORMED = ["{", "", '{"ward": "north", "cost"', "\x00", "[" * 5000]
 POLICY = """
 ALTER TABLE visits SET PRIVACY KEY (id) MAX ROWS 1;
@@ -52,7 +53,8 @@ def _postgres(_: Path, request: pytest.FixtureRequest) -> str:
         connection.execute("CREATE TABLE visits (id integer, payload jsonb)")
         connection.execute("CREATE TABLE plain (id integer, note json)")
         with connection.cursor() as cursor:
-            cursor.executemany("INSERT INTO visits VALUES (%s, %s)", list(enumerate([*ROWS, *[LONG] * 200])))
+            texts = [*ROWS, *[LONG] * 200, COMPRESSED]
+            cursor.executemany("INSERT INTO visits VALUES (%s, %s)", list(enumerate(texts)))
         if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'documents'").fetchone() is None:
             connection.execute("CREATE ROLE documents LOGIN")
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO documents")

@@ -1,8 +1,13 @@
 """Subqueries for one value that follow the row around them; what they answer is in tests/golden/two_stages.test."""
 
 import pytest
+from sqlglot import exp
 
-from dpproxy.values.errors import Refusal
+from dpproxy.algebra import nodes
+from dpproxy.analysis.typed import Typed
+from dpproxy.planner.rewrites.correlation import Grouped
+from dpproxy.values.errors import Refusal, TypeMismatch
+from dpproxy.values.pgtypes import DATE
 from tests.golden.world import World, plan_any, plan_of
 
 BESIDE = "SELECT count(*) FROM visits v WHERE v.hours < ({})"
@@ -42,6 +47,12 @@ def test_others_are_refused(clinic: World, inner: str):
     with pytest.raises(Refusal) as caught:
         plan_any(clinic, BESIDE.format(inner))
     assert caught.value.sqlstate in ("PD002", "0A000")
+
+
+def test_what_is_no_number_is_not_filled_with_0():
+    value = Typed(nodes.ColumnRef("c1"), DATE)
+    with pytest.raises(TypeMismatch, match="types date and integer cannot be matched"):
+        Grouped(exp.Select(), (), is_filled=True).found(value, nodes.Select((value.sql,), nodes.Table("q")))
 
 
 AROUND = "x.hours > (SELECT avg(v.hours) FROM visits v WHERE v.ward = w.ward)"

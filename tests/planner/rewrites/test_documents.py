@@ -51,3 +51,19 @@ def test_the_statement_stays_as_it_was_written():
     before = tree.sql()
     accept(tree)
     assert tree.sql() == before
+
+
+def test_a_cast_is_of_the_field_of_its_own_table():
+    columns = dict.fromkeys(("(j ->> 'n')::numeric",), ColumnPolicy(Members(())))
+    policy = Policy(tables={**POLICY.tables, "s": TablePolicy("s", columns=columns)})
+    for sql, made in (
+        ("SELECT CAST(j ->> 'n' AS INT) FROM s", "CAST(\"(j ->> 'n')::numeric\" AS INT)"),
+        (
+            "SELECT CAST(a.j ->> 'n' AS INT) FROM t CROSS JOIN s AS a",
+            "CAST(a.\"(j ->> 'n')::numeric\" AS INT)",
+        ),
+        ("SELECT CAST(t.j ->> 'n' AS INT) FROM t CROSS JOIN s AS a", "t.\"(j ->> 'n')::integer\""),
+        ("SELECT CAST(q.j ->> 'n' AS INT) FROM (SELECT * FROM t) AS q", "q.\"(j ->> 'n')::integer\""),
+    ):
+        [found] = with_casts(accept(parse(sql)), policy).selects
+        assert found.sql("postgres") == made
