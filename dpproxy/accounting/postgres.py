@@ -8,7 +8,7 @@ import re
 import select
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache
 
 import psycopg
@@ -159,7 +159,8 @@ class PostgresStore:
             if writing:
                 _require_durability(server)
                 if server.execute(_LACKING).fetchone() == (True,):
-                    server.execute(schema.IF_MISSING)
+                    with suppress(psycopg.Error):  # another host makes it, or the next one tries again
+                        server.execute(schema.IF_MISSING)
             else:
                 server.execute("SET default_transaction_read_only = on")
         except psycopg.Error:

@@ -86,7 +86,7 @@ ARCHIVED = """CREATE TABLE archived (
 FAMILY = 12
 """Bytes of a release's key that all releases of the same rows share."""
 BY_ROWS = f"CREATE INDEX release_by_rows ON release (substr(key, 1, {FAMILY}), origin, key, nano)"
-"""Ledgers that are older than this index get it when they are opened for writing."""
+"""Ledgers that are older than this index get it when they are opened for writing; they are whole without it."""
 IF_MISSING = BY_ROWS.replace("INDEX", "INDEX IF NOT EXISTS")
 
 GUARDS = {

@@ -74,7 +74,9 @@ class SQLite:
             for setting in (*_ALWAYS, *(_WRITING if writing else _READING)):
                 connection.execute(f"PRAGMA {setting}").fetchall()
             if writing:
-                connection.execute(schema.IF_MISSING)
+                with suppress(sqlite3.OperationalError):  # the next one tries again
+                    connection.execute(schema.IF_MISSING)
+                connection.execute("PRAGMA busy_timeout = 0")  # see ``begin``
         except sqlite3.Error:
             connection.close()
             raise
@@ -177,7 +179,4 @@ _COPY = (
 _ALWAYS = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
 _READING = ("query_only = ON",)
 # Checkpoints are the writer's own business, after the callers have their answer.
-_WRITING = (
-    *("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 0"),
-    "busy_timeout = 0",  # see ``begin``
-)
+_WRITING = ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 0")

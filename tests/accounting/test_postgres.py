@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpproxy.accounting import book
+from dpproxy.accounting import book, schema
 from dpproxy.accounting import postgres as module
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.model import Charge
@@ -62,6 +62,21 @@ def test_entries_are_append_only(admin: psycopg.Connection, table: str, statemen
         admin.execute(f"SET session_replication_role = {role}".encode())
         with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
             admin.execute(statement.format(table).encode())
+
+
+def test_hosts_that_make_an_index_at_once_all_connect(
+    store: PostgresStore, admin: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(module._SETTINGS, "lock_timeout", "50ms")
+    has_index = "SELECT to_regclass('release_by_rows') IS NOT NULL"
+    admin.execute("DROP INDEX release_by_rows")
+    with admin.transaction():
+        admin.execute(schema.BY_ROWS.encode())
+        with closing(store.connect(writing=True)) as connection:
+            assert connection.execute(has_index).fetchone() == (False,)
+        raise psycopg.Rollback
+    with closing(store.connect(writing=True)) as connection:
+        assert connection.execute(has_index).fetchone() == (True,)
 
 
 @pytest.mark.parametrize("weak", ["off", "local", "remote_write"])

@@ -1,7 +1,9 @@
 from contextlib import closing
 from pathlib import Path
 
-from dpproxy.accounting import schema
+import pytest
+
+from dpproxy.accounting import schema, sqlite
 from tests.accounting.conftest import Home
 
 
@@ -32,4 +34,18 @@ def test_a_ledger_from_before_an_index_is_whole_and_gets_it(tmp_path: Path):
         assert schema.describe(connection) != schema.expected()
     home.open().close()
     with closing(home.store.connect(writing=False)) as connection:
+        assert schema.describe(connection) == schema.expected()
+
+
+def test_an_index_that_cannot_be_made_now_is_made_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home = Home(tmp_path)
+    home.open().close()
+    monkeypatch.setattr(sqlite, "WAIT", 0.05)
+    with closing(home.store.connect(writing=True)) as writer:
+        writer.execute("DROP INDEX release_by_rows")
+        home.store.begin(writer)
+        with closing(home.store.connect(writing=True)) as connection:
+            assert schema.describe(connection) != schema.expected()
+        writer.rollback()
+    with closing(home.store.connect(writing=True)) as connection:
         assert schema.describe(connection) == schema.expected()
