@@ -12,6 +12,7 @@ from dpproxy.policy.model import Policy
 _TEXTS = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
 _FUNCTION = "jsonb_extract_path_text"
 _PATHS = (exp.JSONBExtract, exp.JSONBExtractScalar)
+_OVER = (exp.Window, exp.IgnoreNulls, exp.RespectNulls)
 _FIELDS = (*_TEXTS, exp.JSONExtract, exp.JSONBExtract)
 
 
@@ -41,7 +42,9 @@ def with_fields(tree: exp.Expr) -> exp.Expr:
 
 
 def _is_text(node: exp.Expr) -> bool:
-    """Whether it reads a text of a document, by an operator or by the function that does the same."""
+    """Whether it reads a text of a document, by an operator or by the function that does the same, without OVER."""
+    if isinstance(node.parent, _OVER):
+        return False
     return isinstance(node, _TEXTS) or (node.name.lower() == _FUNCTION and len(node.expressions) > 1)
 
 
@@ -93,7 +96,7 @@ def with_casts(tree: exp.Expr, policy: Policy) -> exp.Expr:
         if found is not None:
             column.this.set("this", found.name)
             column.meta[TITLE] = type_name(node.to)
-            if found.type == own:
+            if own is not None and found.type == own:
                 node.replace(column)
     return tree
 

@@ -6,6 +6,7 @@ from dpproxy.analysis.titles import title
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.policy.model import ColumnPolicy, Members, Policy, TablePolicy
+from dpproxy.values.errors import Refusal
 
 POLICY = Policy(
     tables={
@@ -30,6 +31,8 @@ POLICY = Policy(
         ("CAST(j ->> 'n' AS bigint)", "CAST(\"(j ->> 'n')::integer\" AS BIGINT)", "int8"),
         ("(j #>> '{n,m}')::numeric", "\"(j #>> '{n,m}')::numeric\"", "numeric"),
         ("(j ->> 'a')::int", "CAST((\"j ->> 'a'\") AS INT)", "int4"),
+        ("(j ->> 'a')::date", "CAST((\"j ->> 'a'\") AS DATE)", "date"),
+        ("(j ->> 'a')::varchar(2)", "CAST((\"j ->> 'a'\") AS VARCHAR(2))", "varchar"),
         ("(j ->> 'other')::int", "CAST((\"j ->> 'other'\") AS INT)", "int4"),
         ("jsonb_extract_path_text(j, 'n', 'm')", "\"j #>> '{n,m}'\"", "jsonb_extract_path_text"),
         (
@@ -44,6 +47,12 @@ def test_a_field_is_the_column_that_is_declared(written: str, made: str, name: s
     tree = with_casts(accept(parse(f"SELECT {written} FROM t")), POLICY)
     [found] = tree.selects
     assert (found.sql("postgres"), title(found)) == (made, name)
+
+
+@pytest.mark.parametrize("over", ["OVER ()", "IGNORE NULLS OVER ()"])
+def test_there_is_no_such_window_function(over: str):
+    with pytest.raises(Refusal):
+        accept(parse(f"SELECT jsonb_extract_path_text(j, 'a') {over} FROM t"))
 
 
 def test_the_statement_stays_as_it_was_written():
