@@ -143,7 +143,7 @@ class _Printer:
         shown = [f"{item.value.sql} AS {self._name(item.name)}" for item in items]
         word, limit = "SELECT DISTINCT" if node.distinct else "SELECT", _limit(node)
         if node.qualify is None:
-            made = self._made(f"{word} {', '.join(shown)}{source}{where}{group}", items)
+            made = self._made(f"{word} {', '.join(shown)}{source}{where}{group}{_fence(node)}", items)
             return self._ended(made, node.order, limit)
         if group or node.distinct or node.order or limit:
             raise unanswered("QUALIFY beside another clause")
@@ -370,6 +370,12 @@ def _places(place: nodes.Expr, columns: Sequence[Value]) -> Sequence[Value]:
 
 def _has_no_null(values: Sequence[Value]) -> bool:
     return all(value.kind is not ValueKind.NULL for value in values)
+
+
+def _fence(node: nodes.Select) -> str:
+    """Of fields of documents: it keeps the planner from reading them again wherever they are named."""
+    are_fields = any(isinstance(e, nodes.Named) and isinstance(e.value, nodes.Formula) for e in node.items)
+    return " OFFSET 0" if are_fields else ""
 
 
 def _limit(node: nodes.Select) -> str:

@@ -19,7 +19,7 @@ RANKS = {"row_number", "dense_rank"}
 
 
 def test_everything_that_can_be_planned_has_a_line():
-    assert set(NODES) - REBUILT == set(table.EXPRESSIONS)
+    assert set(NODES) - REBUILT | {nodes.Formula} == set(table.EXPRESSIONS)  # of fields of documents
     assert set(OPERATORS) == set(table.OPERATORS)
     assert (set(FUNCTIONS) - RANKS - OF_DUCKDB_ALONE) | set(AGGREGATES) == set(table.FUNCTIONS) - {
         "timezone"

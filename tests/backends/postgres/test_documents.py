@@ -10,6 +10,12 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from dpproxy.algebra import nodes
+from dpproxy.algebra.documents import stored_rows
+from dpproxy.backends.postgres.dialect import dialect
+from dpproxy.backends.servers.dialect import ValueKind, stored
+from dpproxy.backends.servers.printer import statement
+from dpproxy.policy.documents import JsonField
 from tests.postgres import Server
 from tests.proxies import Proxy, serving, write_home
 
@@ -113,6 +119,16 @@ def test_the_catalogue_has_them_as_columns(client: Connection):
     assert "payload" not in dict(listed)
     [(count,)] = client.execute("SELECT count(\"payload ->> 'ward'\") FROM visits").fetchall()
     assert abs(int(str(count)) - 900) < 45
+
+
+def test_postgres_reads_a_field_of_a_row_once():
+    rows = nodes.Select(
+        (nodes.Star(),), stored_rows("t", [JsonField("j", ("a",)), JsonField("j", ("n",), "integer")])
+    )
+    columns = {"id": stored(ValueKind.WHOLE), "j": stored(ValueKind.DOCUMENT)}
+    printed = statement(rows, dialect("public"), lambda *_: columns).sql
+    assert printed.count("#>>") == 2
+    assert "OFFSET 0" in printed
 
 
 @pytest.mark.parametrize(
