@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import duckdb
 
+from dpproxy.sql.quoting import quoted
 from dpproxy.system import disk
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import CatalogueUnavailable
@@ -34,7 +35,7 @@ def write(path: Path, relations: Mapping[str, StoredRelation], *, inside: bool) 
             for suffix, relation in relations.items():
                 connection.register("made", relation.rows)
                 listed = ", ".join(_stored(column, inside=inside) for column in relation.columns)
-                connection.execute(f"CREATE TABLE {quote(table_of(suffix))} AS SELECT {listed} FROM made")  # noqa: S608
+                connection.execute(f"CREATE TABLE {quoted(table_of(suffix))} AS SELECT {listed} FROM made")  # noqa: S608
                 connection.unregister("made")
         half.chmod(0o600)
         disk.sync(half)
@@ -54,17 +55,17 @@ def table_of(suffix: str) -> str:
 
 
 def _stored(column: ShownColumn, *, inside: bool) -> str:
-    return quote(column.name) if inside else stored(column.name, column.type)
+    return quoted(column.name) if inside else stored(column.name, column.type)
 
 
 def held(suffix: str, columns: Iterable[ShownColumn], *, inside: bool) -> str:
     """The query that reads a relation from its file as plans expect it: decimals in units of their last digit."""
-    listed = ", ".join(quote(c.name) if inside else _held(c) for c in columns)
-    return f"SELECT {listed} FROM {quote(table_of(suffix))}"  # noqa: S608 - quoted names
+    listed = ", ".join(quoted(c.name) if inside else _held(c) for c in columns)
+    return f"SELECT {listed} FROM {quoted(table_of(suffix))}"  # noqa: S608 - quoted names
 
 
 def _held(column: ShownColumn) -> str:
-    name = quote(column.name)
+    name = quoted(column.name)
     if column.type.oid != NUMERIC.oid:
         return name
     return f"CAST({name} * {10 ** (column.type.scale or 0)} AS BIGINT) AS {name}"

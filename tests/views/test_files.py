@@ -28,6 +28,22 @@ def test_a_build_is_kept_in_sql_types_and_read_in_whole_steps(tmp_path: Path):
         assert connection.execute(files.held("", COLUMNS, inside=False)).fetchall() == [(3, 250), (4, 1)]
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_names_may_need_quotes(tmp_path: Path, *, inside: bool):
+    names = ("order", 'my "col"', "Größe", "j ->> 'a'")
+    columns = (*(ShownColumn(n, INT4) for n in names), ShownColumn("a b", NUMERIC.with_precision(38, 2)))
+    rows = pa.table({column.name: [3] for column in columns})
+    path = files.file_of(tmp_path, "v", 1)
+    files.write(
+        path, {"": StoredRelation(columns, rows), "my groups": StoredRelation(columns, rows)}, inside=inside
+    )
+    with duckdb.connect(str(path), read_only=True) as connection:
+        for suffix in ("", "my groups"):
+            found = connection.execute(files.held(suffix, columns, inside=inside))
+            assert [name for name, *_ in found.description] == [*names, "a b"]
+            assert found.fetchall() == [(3, 3, 3, 3, 3)]
+
+
 def test_rows_that_stay_inside_are_kept_as_they_are(tmp_path: Path):
     path = files.file_of(tmp_path, "v", 1)
     files.write(path, {"": ROWS}, inside=True)
