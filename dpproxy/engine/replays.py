@@ -38,6 +38,8 @@ MOST_SHELVES = 256
 """The most groups of releases that are kept in memory as they are searched."""
 MOST_QUESTIONS = 1024
 """The most parts of plans whose keys are held in memory."""
+MOST_WALKS = 8
+"""Ways from release to release that are tried where groups of some do not give what is asked for."""
 
 
 class Execution(PartlyShown, Struct, frozen=True):
@@ -322,12 +324,18 @@ class Replays:
         if not asked.conditions:
             return None
         usable = shelf.usable(asked, among)
-        steps = shelf.index.walk(asked.conditions, usable) or []
-        found = [
-            self._follows(origin, replace(asked, conditions=shelf.known[origin].conditions), part)
-            for origin, _ in steps
-        ]
-        return _added(found, [sign for _, sign in steps]) or self._remainder(shelf, usable, asked, part)
+        useless = set[int]()
+        for _ in range(MOST_WALKS):
+            steps = shelf.index.walk(asked.conditions, lambda o: None if o in useless else usable(o)) or []
+            found = [
+                self._follows(origin, replace(asked, conditions=shelf.known[origin].conditions), part)
+                for origin, _ in steps
+            ]
+            if None not in found:
+                made = _added(found, [sign for _, sign in steps])
+                return made or self._remainder(shelf, usable, asked, part)
+            useless.update(origin for (origin, _), one in zip(steps, found, strict=True) if one is None)
+        return self._remainder(shelf, usable, asked, part)
 
     def _of_figures(
         self, shelf: "_Shelf", among: Collection[int], asked: Descriptor, part: Part

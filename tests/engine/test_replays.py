@@ -309,6 +309,15 @@ def test_figures_of_groups_follow_from_releases_of_several_kinds(engine: Engine)
     assert rows["many"][3] == pytest.approx(2 * rows["few"][3])
 
 
+def test_a_release_whose_groups_are_of_no_use_is_passed_by(engine: Engine):
+    """It has the rows of none of the declared keys nowhere; another one of the same range has them."""
+    ask(engine, "SELECT k, count(*) FROM t WHERE x < 10 GROUP BY k")
+    [(few,)] = ask(engine, "SELECT count(*) FROM t WHERE x < 10").rows
+    [(many,)] = ask(engine, "SELECT count(*) FROM t WHERE x < 30").rows
+    assert ask(engine, "SELECT count(*) FROM t WHERE x >= 10 AND x < 30").rows == [(many - few,)]
+    assert left(engine) == "7"
+
+
 def test_rows_of_either_condition_are_those_of_each_without_those_of_both(engine: Engine):
     one, other, both = (
         ask(engine, f"SELECT count(*), sum(y) FROM t WHERE {where}").rows[0]

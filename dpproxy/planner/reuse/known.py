@@ -47,6 +47,7 @@ def constants(found: Term) -> Iterator[object]:
     if constant_kind(found) is not None:
         with suppress(Unknown):
             yield _constant(found)
+            return
     for part in found:
         if isinstance(part, tuple) and part:
             yield from constants(part)

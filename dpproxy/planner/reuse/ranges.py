@@ -105,11 +105,15 @@ class ConditionIndex:
                 continue
             released = {**self._about.get(rest, {}).get(term, {})}
             released |= dict.fromkeys(self._alike.get(rest, set()) - released.keys(), WHOLE)
-            costs = {n: each for n in released if (each := cost(n)) is not None}
+            steps = {
+                n: of.ends
+                for n, of in sorted(released.items())
+                if of.ends is not None and of.kinds <= (wanted.kinds or COMPARED)
+            }
+            costs = {n: each for n in steps if (each := cost(n)) is not None}
             kinds = wanted.kinds.union(*(released[n].kinds for n in costs))
-            if len(kinds) == 1 and kinds <= COMPARED:
-                steps = {n: ends for n in sorted(costs) if (ends := released[n].ends) is not None}
-                found += _least(wanted.ends, steps, costs)
+            if len(kinds) == 1:
+                found += _least(wanted.ends, {n: steps[n] for n in costs}, costs)
         return min(found, default=(0.0, None))[1]
 
 
