@@ -3,11 +3,12 @@
 No row of the user's data is read, except in public tables, which are about nobody and are copied unchanged.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from msgspec import Struct
 
+from dpproxy.policy.documents import columns_of, field_of
 from dpproxy.policy.dump import constant
 from dpproxy.policy.model import (
     Between,
@@ -19,7 +20,7 @@ from dpproxy.policy.model import (
     References,
     TablePolicy,
 )
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, literal
 from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
@@ -29,6 +30,7 @@ from dpproxy.values.pgtypes import (
     INT2,
     INT4,
     INT8,
+    JSON,
     NUMERIC,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -44,7 +46,7 @@ HERS = 40
 _TYPES = {
     BOOL.oid: "BOOLEAN", BYTEA.oid: "BLOB", INT2.oid: "SMALLINT", INT4.oid: "INTEGER", INT8.oid: "BIGINT",
     FLOAT4.oid: "REAL", FLOAT8.oid: "DOUBLE", DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP",
-    TIMESTAMPTZ.oid: "TIMESTAMPTZ",
+    TIMESTAMPTZ.oid: "TIMESTAMPTZ", JSON.oid: "JSON",
 }  # fmt: skip
 _FAR = {
     BOOL.oid: "TRUE", BYTEA.oid: "'hers'::BLOB", INT2.oid: "32767", INT4.oid: "2147483647",
@@ -53,6 +55,10 @@ _FAR = {
     TIMESTAMP.oid: "TIMESTAMP '9999-12-31 00:00:00'", TIMESTAMPTZ.oid: "TIMESTAMPTZ '9999-12-31 00:00:00+00'",
 }  # fmt: skip
 """A value outside every domain, by type."""
+
+
+Document = dict[str, "str | Document"]
+"""The members of a JSON object: expressions, or those of objects inside."""
 
 
 class Rows(Struct, frozen=True):
@@ -70,7 +76,8 @@ class Rows(Struct, frozen=True):
 
 def tables(policy: Policy, schema: Schema) -> Iterator[str]:
     """CREATE TABLE statements for every table that is not public; keys and constraints are not needed."""
-    for name, columns in sorted(schema.tables.items()):
+    for name in sorted(schema.tables):
+        columns = _stored(name, schema)
         if not _is_public(policy, name):
             listed = ", ".join(
                 f"{identifier(c.name)} {_type(c)}{' NOT NULL' if c.not_null else ''}" for c in columns
@@ -81,7 +88,7 @@ def tables(policy: Policy, schema: Schema) -> Iterator[str]:
 def everybody(policy: Policy, schema: Schema) -> Iterator[str]:
     """INSERT statements for the people that both twins have."""
     for name in _ordered(policy, schema):
-        yield _rows(name, policy, schema).insert(schema.tables[name])
+        yield _rows(name, policy, schema).insert(_stored(name, schema))
 
 
 def her(policy: Policy, schema: Schema) -> Iterator[str]:
@@ -90,7 +97,7 @@ def her(policy: Policy, schema: Schema) -> Iterator[str]:
     She has more rows than MAX ROWS, and values at and beyond the ends of every type and domain.
     """
     for name in _ordered(policy, schema):
-        yield _her_rows(name, policy, schema).insert(schema.tables[name])
+        yield _her_rows(name, policy, schema).insert(_stored(name, schema))
 
 
 def her_keys(policy: Policy, schema: Schema) -> dict[str, str]:
@@ -115,6 +122,41 @@ def _is_public(policy: Policy, name: str) -> bool:
     return name in policy.tables and policy.tables[name].exposure is Exposure.PUBLIC
 
 
+def _stored(name: str, schema: Schema) -> tuple[Column, ...]:
+    """The columns of a table, and those of documents that are left out of it."""
+    return (*schema.tables[name], *(Column(held, JSON) for held in schema.documents.get(name, ())))
+
+
+def _values(
+    table: TablePolicy, schema: Schema, value: Callable[[Column, Domain | None], str]
+) -> dict[str, str]:
+    """Expressions for the columns; those of documents have the fields that are declared, as texts."""
+    domains = {name: column.domain for name, column in table.columns.items()}
+    documents: dict[str, Document] = {
+        c.name: {} for c in _stored(table.name, schema) if c.type.oid == JSON.oid
+    }
+    for column in columns_of(table, schema):
+        field = field_of(column.name)
+        if field is not None and field.column in documents:
+            inside = documents[field.column]
+            for key in field.keys[:-1]:
+                below = inside.get(key)
+                inside[key] = inside = below if isinstance(below, dict) else {}
+            inside.setdefault(field.keys[-1], f"CAST({value(column, domains[column.name])} AS VARCHAR)")
+    plain = {
+        c.name: value(c, domains.get(c.name)) for c in schema.tables[table.name] if c.name not in documents
+    }
+    return plain | {name: _object(document) for name, document in documents.items()}
+
+
+def _object(document: Document) -> str:
+    members = (
+        f"{literal(key)}, {_object(held) if isinstance(held, dict) else held}"
+        for key, held in document.items()
+    )
+    return f"json_object({', '.join(members)})"
+
+
 def _type(column: Column) -> str:
     kind = column.type
     if kind.oid == NUMERIC.oid:
@@ -126,10 +168,7 @@ def _rows(name: str, policy: Policy, schema: Schema) -> Rows:
     table = policy.tables[name]
     each = 1 if table.unit is None or table.unit.key is None else min(table.unit.max_rows, MOST_EACH)
     count = PEOPLE * each
-    values = {
-        column.name: _value(column, table.columns.get(column.name, ColumnPolicy()).domain)
-        for column in schema.tables[name]
-    }
+    values = _values(table, schema, _value)
     return Rows(name, count, values | _links(name, policy, schema, f"(i % {PEOPLE})", "i") | _together(table))
 
 
@@ -137,10 +176,7 @@ def _her_rows(name: str, policy: Policy, schema: Schema) -> Rows:
     table = policy.tables[name]
     unit = table.unit
     count = 1 if unit is None or unit.key is None else unit.max_rows + HERS
-    values = {
-        column.name: _extreme(column, table.columns.get(column.name, ColumnPolicy()).domain)
-        for column in schema.tables[name]
-    }
+    values = _values(table, schema, _extreme)
     return Rows(name, count, values | _links(name, policy, schema, "20000", "(20000 + i)"))
 
 

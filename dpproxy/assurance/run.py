@@ -117,7 +117,7 @@ def _judged(attack: Attack, sql: str, told: Sequence[str], seen: Sequence[Seen])
         yield f"no refusal, but a fault: {sql}"
     if attack.outcome is Outcome.REFUSED and not told:
         yield f"answered: {sql}"
-    if "hers alone" in repr(seen).replace(sql, ""):
+    if "hers alone" in repr(seen).replace("\\'", "'").replace(sql, ""):
         yield f"her value is told: {sql}"
     if attack.outcome is Outcome.FREE:
         left = rows(seen)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dpproxy.assurance.model import Attack
 from dpproxy.planner.exactly import visible_columns
+from dpproxy.policy.documents import columns_of
 from dpproxy.policy.dump import constant
 from dpproxy.policy.model import (
     Between,
@@ -57,7 +58,7 @@ def targets(policy: Policy, schema: Schema, keys: Mapping[str, str]) -> list[Tar
 
 
 def _names(table: TablePolicy, policy: Policy, schema: Schema, keys: Mapping[str, str]) -> Names:
-    columns = schema.tables[table.name]
+    columns = columns_of(table, schema)
     found = {"t": table_text(table.name), "bare": table.name, **_lookalike(table.name)}
     found |= _columns(table, columns)
     shown = {column.name for column in visible_columns(policy, table.name, columns)}

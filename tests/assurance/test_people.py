@@ -6,6 +6,10 @@ import duckdb
 import pytest
 
 from dpproxy.assurance import people
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import change_of
+from dpproxy.values.pgtypes import INT4, JSON, Column, Schema
 from tests.assurance.made_up import policy, schema
 from tests.golden.world import build
 
@@ -100,3 +104,23 @@ def test_her_keys_are_in_the_engines_words():
     keys = people.her_keys(policy(), schema())
     assert keys["patients"] == keys["stays"]
     assert set(keys) == {"notes", "patients", "stays"}
+
+
+def test_documents_have_the_fields_that_are_declared():
+    schema = Schema({"x": (Column("id", INT4), Column("j", JSON))}, documents={"x": ("left_out",)})
+    policy = Policy()
+    for sql in (
+        "ALTER TABLE x SET PRIVACY KEY (id)",
+        "ALTER TABLE x ALTER COLUMN (j ->> 'a') SET PRIVACY DOMAIN IN ('it''s')",
+        "ALTER TABLE x ALTER COLUMN ((j -> 'b' ->> 'n')::integer) SET PRIVACY DOMAIN BETWEEN 3 AND 4",
+        "ALTER TABLE x ALTER COLUMN (left_out ->> 'c') SET PRIVACY DOMAIN IN ('z')",
+    ):
+        policy = apply(policy, change_of(sql), schema)
+    with duckdb.connect(":memory:") as connection:
+        for make in (people.tables, people.everybody, people.her):
+            for statement in make(policy, schema):
+                connection.execute(statement)
+        found = connection.execute(
+            "SELECT j ->> '$.a', CAST(j ->> '$.b.n' AS BIGINT), left_out ->> '$.c' FROM x WHERE id = 1000 ORDER BY 2"
+        )
+        assert found.fetchone() == ("it's", 3, "z")
