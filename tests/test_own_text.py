@@ -18,6 +18,7 @@ PATTERNS = {
     "dpproxy/analysis/literals.py": "numbers as they are written",
     "dpproxy/analysis/patterns.py": "patterns of the analyst's",
     "dpproxy/analysis/spoken.py": "names of the parser's classes",
+    "dpproxy/planner/open/series.py": "days as the analyst writes them",
     "dpproxy/planner/release/label.py": "the analyst's words, of which no text is kept whatever holds it",
     "dpproxy/planner/rewrites/lists.py": "numbers as they are written",
     "dpproxy/planner/shapes.py": "classes of the analyst's constants",

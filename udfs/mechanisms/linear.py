@@ -40,7 +40,7 @@ class Linear(Struct, frozen=True):
 
     >>> bound = Linear.of([Draw(Laplace((1, 1), 10**9), i) for i in (0, 1)], Fraction(19, 20))
     >>> bound is not None and round(bound.reach([1, 1]), 3)
-    6.068
+    5.971
     """
 
     scales: tuple[float, ...]
