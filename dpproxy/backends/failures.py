@@ -33,6 +33,10 @@ class TableGone(Internal):
     """A table that the statement reads is not there."""
 
 
+class ViewUnavailable(Internal):
+    """The rows of a protected view cannot be loaded from its file."""
+
+
 class Failure(Struct, frozen=True):
     """A refusal before it is raised."""
 
@@ -85,7 +89,7 @@ FAILURES: dict[str, Failure] = {
         "a public table is too large to be read beside released values",
         "Read less of it: a subquery in FROM with fewer columns, and with WHERE.",
     ),
-    "view": Failure(Internal, "a protected view is not available at the moment"),
+    "view": Failure(ViewUnavailable, "a protected view is not available at the moment"),
     "draw": Failure(Internal, "the release could not be drawn; it stays charged"),
     "answer": Failure(Internal, "the answer could not be computed from the released values"),
     "answer too long": Failure(Cancelled, "canceling statement: cancelled, or too long over released values"),

@@ -17,6 +17,7 @@ from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.algebra.plan import Notice
 from dpproxy.anonymize import dp_cube
 from dpproxy.anonymize.model import WORDS, Anonymized, InvalidOption, Method, Table, Unachievable, ViewBuild
+from dpproxy.backends.failures import ViewUnavailable
 from dpproxy.backends.source import Source
 from dpproxy.planner.access import Context
 from dpproxy.planner.protected import ViewQuery
@@ -130,6 +131,7 @@ class ProtectedViews:
         with self._loading:
             builds, lines, kept = self._manifest.all(), [], {}
             wanted: dict[str, tuple[Path, str]] = {}
+            titles: dict[Path, str] = {}
             for view in policy.views.values():
                 build = newest(builds, view.name, protected_view(view))
                 if build is None or taken(view.name):
@@ -139,11 +141,15 @@ class ProtectedViews:
                 if not path.exists():
                     lines.append(f"{view.title} is not there: its file is missing")
                     continue
+                titles[path] = view.title
                 for relation, sql in _relations(build, view):
                     kept[relation.name] = relation
                     wanted[relation.table] = (path, sql)
-            self._load(wanted, kept)
-            return lines
+            lost = self._load(wanted, kept)
+            return [
+                *lines,
+                *(f"{titles[path]} is not there: its file cannot be read" for path in sorted(lost)),
+            ]
 
     def _reload(self) -> None:
         """Load all rows again, after the backend was reopened."""
@@ -152,15 +158,23 @@ class ProtectedViews:
             wanted, self._loaded = self._loaded, {}
             self._load(wanted, self._found)
 
-    def _load(self, wanted: Mapping[str, tuple[Path, str]], found: Mapping[str, Materialized]) -> None:
+    def _load(self, wanted: Mapping[str, tuple[Path, str]], found: Mapping[str, Materialized]) -> set[Path]:
+        """Load what is not loaded yet; returns the files that cannot be read, whose views are left out."""
+        lost: set[Path] = set()
         for name, (path, sql) in wanted.items():
             if name not in self._loaded:
-                self._backend.load(name, path, sql)
+                try:
+                    self._backend.load(name, path, sql)
+                except ViewUnavailable:
+                    lost.add(path)
+        wanted = {name: one for name, one in wanted.items() if one[0] not in lost}
+        found = {name: relation for name, relation in found.items() if relation.table in wanted}
         stale = self._loaded.keys() - wanted.keys()
         self._found = found  # before unloading: cached plans depend on ``tables``, and read no others
         self._loaded = dict(wanted)
         for name in stale:
             self._backend.unload(name)
+        return lost
 
     def builds(self) -> list[Built]:
         """All builds on record, also unfinished ones."""

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from dpproxy.config.configuration import load_config
+from dpproxy.engine.engine import Engine
 from dpproxy.engine.protected import ProtectedViews, at_offset
-from dpproxy.values.errors import UnitLost
+from dpproxy.values.errors import Refusal, UnitLost
 from tests.hospital import ANN, ROOT, ask, home
 from tests.proxies import started, write_home
 
@@ -95,3 +97,23 @@ def test_null_bins_and_what_belongs_together_through_statements(tmp_path: Path):
         mine = sum(row[2] is None and row[0] == "city 0" for row in rows)
         assert mine > 0.8 * absent  # exactly those of the first city are NULL
         assert len(ask(engine, "VERIFY PROTECTED VIEW v", ROOT).rows) == 1
+
+
+def test_a_view_whose_file_cannot_be_read_is_not_there_and_others_are_built(tmp_path: Path):
+    """Else each build after it would be charged, and lost."""
+    file = home(tmp_path, VIEW)
+    with started(file):
+        pass
+    [built] = (tmp_path / "state").rglob("v-*.duckdb")
+    built.write_bytes(b"no database")
+    lines: list[str] = []
+    with Engine.start(load_config(file), lines.append) as engine:
+        assert any('view "v" is not there: its file cannot be read' in line for line in lines), lines
+        ask(
+            engine,
+            "CREATE PROTECTED VIEW w WITH (method = dp_kdtree, epsilon = 0.1) AS SELECT age FROM patients",
+        )
+        ask(engine, "GRANT SELECT ON w TO analyst")
+        assert len(ask(engine, "SELECT count(*) FROM w", ANN).rows) == 1
+        with pytest.raises(Refusal):
+            ask(engine, "SELECT count(*) FROM v", ANN)
