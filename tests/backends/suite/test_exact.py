@@ -75,6 +75,8 @@ REFUSED = {
 }
 """All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit, SQLite
 has no moments with a time zone, and Spark's window functions are not printed over people's rows."""
+OF_DUCKDB = {"documents"}
+"""Written for its functions: PostgreSQL's plans read fields by others, and other servers have none."""
 MOSTLY_REFUSED = {"row_texts", "scalar_subquery"}
 """By servers: patterns, and subqueries that follow a row."""
 
@@ -98,6 +100,6 @@ def test_a_golden_statement_gives_the_same_numbers_or_is_refused_first(
                 found = asked(source, part)
                 wanted = expected(file, part)
                 assert wanted is None or found == wanted, part.exact
-    if path.stem not in REFUSED.get(engine.name, ()):
+    if path.stem not in REFUSED.get(engine.name, set()) | OF_DUCKDB:
         share = 2 / 3 if path.stem in MOSTLY_REFUSED else 1 / 3
         assert refused <= len(records) * share, f"{refused} parts are refused"
