@@ -133,7 +133,9 @@ def _of_field(field: JsonField, table: str, names: Iterable[str]) -> str:
     if cast is not None:
         return f"It is declared as {cast}. "
     declared = f"ALTER TABLE {table_text(table)} ALTER COLUMN ({field.name}) SET PRIVACY DOMAIN"
-    return f"A field of {identifier(field.column)} is a column once {declared} ... declares it. "
+    return (
+        f"A field of {identifier(field.column)} is a column once an administrator declares it by {declared}. "
+    )
 
 
 _SHORT = 3
