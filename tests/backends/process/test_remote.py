@@ -129,6 +129,14 @@ def test_the_limit_is_kept_to_some_milliseconds(remote: Remote):
     assert remote.epoch == 0
 
 
+def stop(process: int) -> None:
+    """Returns once all its threads stand still: one that is asked meanwhile may still answer."""
+    os.kill(process, signal.SIGSTOP)
+    states = [Path(f"/proc/{process}/task/{thread}/stat") for thread in os.listdir(f"/proc/{process}/task")]
+    while any(state.read_text().rpartition(")")[2].split()[0] != "T" for state in states):
+        time.sleep(0.001)
+
+
 def test_what_does_not_obey_is_killed_and_the_next_statement_works(
     remote: Remote, monkeypatch: pytest.MonkeyPatch
 ):
@@ -136,7 +144,7 @@ def test_what_does_not_obey_is_killed_and_the_next_statement_works(
     monkeypatch.setattr(module, "GRACE", 0.3)
     remote._limit = 0.3
     first = pid(remote)
-    os.kill(first, signal.SIGSTOP)
+    stop(first)
     with pytest.raises(Cancelled, match="statement timeout"):
         remote.run(ONE, {}, "s", few=())
     remote._limit = 60.0
@@ -144,8 +152,8 @@ def test_what_does_not_obey_is_killed_and_the_next_statement_works(
     assert pid(remote) != first
     assert remote.epoch == 1
     second = pid(remote)
-    os.kill(second, signal.SIGSTOP)
-    threading.Timer(0.1, remote.interrupt, ("s",)).start()
+    stop(second)
+    threading.Timer(0.3, remote.interrupt, ("s",)).start()
     with pytest.raises(Cancelled, match="user request"):
         remote.run_public(words("SELECT 1"), "s")
     works(remote)
