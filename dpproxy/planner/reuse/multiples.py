@@ -76,12 +76,9 @@ def _added(found: Term, times: int) -> Iterator[tuple[Term, int]]:
     match found:
         case ("cast", "INT128" | "BIGINT", False, of):
             yield from _added(of, times)
-        case ("add" | "-", left, right):
-            yield from _added(left, times)
-            yield from _added(right, times if found[0] == "add" else -times)
-        case ("mul", left, right):
-            of, factor = (left, right) if constant_kind(left) is None else (right, left)
-            yield from _added(of, times * _whole(factor))
+        case ("add" | "-" | "mul", *_):
+            for side, several in _sides(found, times):
+                yield from _added(side, several)
         case ("call", "sum", False, (of,), ()):
             yield from ((call, times * n) for call, n in _summed(of).items())
         case ("call", "count", False, (of,), ()):
@@ -90,6 +87,15 @@ def _added(found: Term, times: int) -> Iterator[tuple[Term, int]]:
             yield _call("count", values[0] if len(values) == 1 else of), times
         case _:
             raise Unknown
+
+
+def _sides(found: Term, times: int) -> tuple[tuple[Term, int], ...]:
+    """What a sum or a multiple is of, and how often each."""
+    name, left, right = found
+    if name != "mul":
+        return (left, times), (right, times if name == "add" else -times)
+    of, factor = (left, right) if constant_kind(left) is None else (right, left)
+    return ((of, times * _whole(factor)),)
 
 
 def _summed(of: Term) -> dict[Term, int]:
@@ -142,12 +148,9 @@ def _parts(of: Term, times: int) -> Iterator[tuple[Term | None, int]]:
     match of:
         case ("cast", "INT128" | "BIGINT", False, inner) if _bare(inner)[0] in _LINEAR:
             yield from _parts(inner, times)
-        case ("add" | "-", left, right):
-            yield from _parts(left, times)
-            yield from _parts(right, times if of[0] == "add" else -times)
-        case ("mul", left, right):
-            value, factor = (left, right) if constant_kind(left) is None else (right, left)
-            yield from _parts(value, times * _whole(factor))
+        case ("add" | "-" | "mul", *_):
+            for side, several in _sides(of, times):
+                yield from _parts(side, several)
         case ("neg", inner) if constant_kind(inner) is None:
             yield from _parts(inner, -times)
         case _ if constant_kind(of) is not None:
