@@ -34,6 +34,7 @@ from dpproxy.policy.statements import (
 )
 from dpproxy.policy.store import PolicyStore, change_of
 from dpproxy.policy.usable import usable
+from dpproxy.sql.lexer import tokens
 from dpproxy.state.role_settings import RoleSettings
 from dpproxy.values.errors import Refusal, UndefinedTable
 from dpproxy.values.jobs import Jobs
@@ -118,12 +119,19 @@ def run(
             return Answer("SHOW", listing.COLUMNS, _view_rows(world))
 
 
+def _parenthesis(sql: str) -> int:
+    """Where the first one is; a name may hold one, too."""
+    return next((token.position for token in tokens(sql) if token.raw == "("), len(sql))
+
+
 def in_schemas(
     statement: CreateView, sql: str, request: Request, world: ViewContext
 ) -> tuple[CreateView, str]:
     """The statement and its text, with the schemas that the session's search path finds its tables in."""
     start, begun = statement.offset, "" if statement.kind == VIEW else "SELECT 1 FROM "
-    query = statement.query if statement.kind == VIEW else begun + sql[start:].partition("(")[0]
+    query = (
+        statement.query if statement.kind == VIEW else begun + sql[start : start + _parenthesis(sql[start:])]
+    )
     context = replace(world.context(world.store.current), caller=request.caller, settings=request.settings)
     for position, schema in reversed(written_in_schemas(query, context)):
         at = start + position - len(begun)

@@ -11,6 +11,7 @@ from dpproxy.algebra.plan import Caller
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import Progress
 from dpproxy.engine.engine import Engine
+from dpproxy.engine.view_statements import _parenthesis
 from dpproxy.values.errors import (
     BoundsMissing,
     BudgetExceeded,
@@ -340,3 +341,7 @@ def test_administrators_alone_build_and_list(engine: Engine):
 def test_the_guarantee_says_whose_presence_it_is_about(engine: Engine):
     ask(engine, VIEW)
     assert str(listed(engine)["guarantee"]).endswith(": one id of patients more or less")
+
+
+def test_a_table_s_name_may_hold_a_parenthesis():
+    assert _parenthesis('"T(" (x) MEASURES (count(*))') == 5
