@@ -131,6 +131,22 @@ def test_postgres_reads_a_field_of_a_row_once():
     assert "OFFSET 0" in printed
 
 
+@pytest.mark.parametrize(("method", "is_read"), [("pglz", True), ("lz4", False)])
+def test_what_is_read_of_a_compressed_document_is_bounded(postgres: Server, method: str, *, is_read: bool):
+    """3,000 to 10,000 bytes as stored: LZ4 makes more of each."""
+    rows = nodes.Select((nodes.Star(),), stored_rows("t", [JsonField("j", ("a",))]))
+    columns = {"id": stored(ValueKind.WHOLE), "j": stored(ValueKind.DOCUMENT)}
+    printed = statement(rows, dialect("public"), lambda *_: columns).sql
+    size = 700_000 if is_read else 1_500_000
+    with psycopg.connect(postgres.url(postgres.database()), autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE t (id bigint, j jsonb COMPRESSION {method})".encode())
+        connection.execute("INSERT INTO t VALUES (1, jsonb_build_object('a', repeat('a', %s::int)))", (size,))
+        [(stored_size,)] = connection.execute("SELECT pg_column_size(j) FROM t").fetchall()
+        assert 3400 < stored_size < 10_000
+        [row] = connection.execute(printed.encode()).fetchall()
+    assert (row[-1] is not None) is is_read
+
+
 @pytest.mark.parametrize(
     ("sql", "state", "word"),
     [
