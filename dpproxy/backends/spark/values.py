@@ -107,10 +107,15 @@ def comparable(parts: Sequence[Value]) -> list[str]:
     return [one_form(p) for p in parts]
 
 
-def in_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
-    """IN, of a list."""
+def in_of(node: nodes.InList, parts: Sequence[Value]) -> Value:
+    """IN, of a list. Sail answers NULL beside some members that are computed from a row: each of those is compared."""
     value, *listed = comparable(parts)
-    return Value(f"`in`({', '.join([value, *listed])})", ValueKind.TRUTH)
+    of_rows = [any(isinstance(n, nodes.ColumnRef) for n in member.walk()) for member in node.among]
+    tests = [f"{value} = {sql}" for sql, of_row in zip(listed, of_rows, strict=True) if of_row]
+    constants = [sql for sql, of_row in zip(listed, of_rows, strict=True) if not of_row]
+    if constants:
+        tests.insert(0, f"`in`({', '.join([value, *constants])})")
+    return Value(tests[0] if len(tests) == 1 and constants else grouped(" OR ".join(tests)), ValueKind.TRUTH)
 
 
 def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
