@@ -21,7 +21,7 @@ Reference = duckdb.DuckDBPyConnection
 KINDS, FLOATS = "inmtdsb", "f"
 """Of ``grammar.drawn``."""
 ASKED = 150
-"""Expressions of which an engine answers its share: which they are depends on what else is loaded."""
+"""Expressions of which an engine answers its share."""
 
 
 @pytest.fixture(params=[e for e in ENGINES if not e.prepared], ids=lambda e: e.name, scope="module")
