@@ -268,14 +268,12 @@ class RowStream:
         self._batches = batches
         self._held = list(held)
         self.is_open = True
-        self._left_early = False
+        self._why_cut = ""
 
     def take(self, most: int) -> Portions:
         """The next rows, at most ``most``; empty only after the last one. Raises ``PortalState`` after ``close``."""
-        if self._left_early:
-            raise PortalState(
-                "the cursor is closed: its rows were not read for too long", hint="Open it anew."
-            )
+        if self._why_cut:
+            raise PortalState(f"the cursor is closed: {self._why_cut}", hint="Open it anew.")
         if not self._held and self.is_open:
             self._read()
         if not self._held:
@@ -306,7 +304,8 @@ class RowStream:
 
     def close(self) -> None:
         """Stop the query."""
-        self._left_early = self.is_open
+        if self.is_open:
+            self._why_cut = "its rows were not read for too long"
         self.is_open = False
         self._held = []
         self._batches.close()
@@ -316,6 +315,7 @@ class RowStream:
             batch = next(self._batches, None)
         except BaseException:
             self.is_open = False
+            self._why_cut = "reading its rows failed"
             raise
         if batch is None:
             self.is_open = False

@@ -1,6 +1,7 @@
 """The state of a session between statements, and the kinds of statements that it answers by itself."""
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Final, NoReturn, Protocol, runtime_checkable
 
 from msgspec import Struct, field
@@ -150,6 +151,8 @@ class Portal(PartlyShown, Struct):
     values: tuple[object, ...]
     formats: tuple[int, ...]
     answer: Answer | None = None
+    number: int = field(default_factory=count().__next__)
+    """Portals that are opened later have greater ones."""
     position: int = 0
     """The number of rows sent so far; for a cursor, the row it is on."""
     size: int = 0
@@ -197,6 +200,8 @@ class SessionState(Struct):
         if stream is None:
             return
         self.streams = [held for held in self.streams if held.is_open]
+        if len(self.streams) >= MOST_STREAMS:
+            self.sweep()
         if len(self.streams) >= MOST_STREAMS:
             stream.close()
             _refuse_more(f"{MOST_STREAMS} portals and cursors with rows to come", "close")
@@ -256,6 +261,8 @@ class SessionState(Struct):
         """End the transaction; portals end with it."""
         self.transaction.commit()
         self._keep(lambda portal: portal.outlives)
+        for portal in self.portals.values():
+            portal.committed = True
 
     def rollback(self) -> None:
         """Undo the transaction's settings; portals end with it."""
@@ -263,14 +270,25 @@ class SessionState(Struct):
         self._keep(lambda portal: portal.committed)
 
     def fail(self) -> None:
-        """A statement was refused: its transaction fails, or is rolled back; portals end with it."""
+        """A statement was refused: its transaction fails, or is rolled back; portals since the last savepoint end."""
         self.transaction.fail()
-        self._keep(lambda portal: portal.committed)
+        self._end_since_savepoint()
+
+    def save(self, name: str) -> None:
+        """SAVEPOINT. Errors: ``TooComplex``."""
+        self.transaction.save(name, max((portal.number for portal in self.portals.values()), default=-1))
+
+    def rollback_to(self, name: str) -> None:
+        """ROLLBACK TO: undo what SET did since, close the portals opened since. Errors: ``UnknownSavepoint``."""
+        self.transaction.rollback_to(name)
+        self._end_since_savepoint()
+
+    def _end_since_savepoint(self) -> None:
+        newest = self.transaction.newest_kept
+        self._keep(lambda portal: portal.committed or portal.number <= newest)
 
     def _keep(self, stays: Callable[[Portal], bool]) -> None:
         self.portals = {name: portal for name, portal in self.portals.items() if stays(portal)}
-        for portal in self.portals.values():
-            portal.committed = True
 
 
 def _refuse_more(limit: str, verb: str) -> NoReturn:

@@ -37,6 +37,15 @@ class Status(Enum):
     FAILED = b"E"
 
 
+class Savepoint(Struct, frozen=True):
+    """What ROLLBACK TO returns to; a portal with a number above ``newest`` was opened later."""
+
+    name: str
+    settings: Settings
+    after_commit: Settings
+    newest: int
+
+
 class Transaction(PartlyCompared, Struct):
     """The settings of a session and the state of its transaction.
 
@@ -57,7 +66,7 @@ class Transaction(PartlyCompared, Struct):
     """When the current message arrived."""
     several: bool = False
     """True inside a message of several statements, which is a transaction of its own."""
-    _savepoints: list[tuple[str, Settings, Settings]] = field(default_factory=list)
+    _savepoints: list[Savepoint] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.settings:
@@ -181,14 +190,19 @@ class Transaction(PartlyCompared, Struct):
 
     # --- savepoints
 
-    def save(self, name: str) -> None:
+    @property
+    def newest_kept(self) -> int:
+        """The number of the newest portal that the last savepoint keeps; -1 where there is none."""
+        return self._savepoints[-1].newest if self._savepoints else -1
+
+    def save(self, name: str, newest: int) -> None:
         """SAVEPOINT. Errors: ``TooComplex``."""
         if len(self._savepoints) >= MOST_SAVEPOINTS:
             raise TooComplex(
                 f"more than {MOST_SAVEPOINTS} savepoints in one transaction",
                 hint="release those no longer needed",
             )
-        self._savepoints.append((name[:_LONGEST_NAME], self.settings, self.after_commit))
+        self._savepoints.append(Savepoint(name[:_LONGEST_NAME], self.settings, self.after_commit, newest))
 
     def release(self, name: str) -> None:
         """RELEASE: forget the newest savepoint of that name, and those after it.
@@ -203,13 +217,14 @@ class Transaction(PartlyCompared, Struct):
         Errors: ``UnknownSavepoint``.
         """
         at = self._find(name)
-        _, now, kept = self._savepoints[at]
-        self.settings, self.after_commit = keep_one_way(now, self.settings), keep_one_way(kept, self.settings)
+        to = self._savepoints[at]
+        now = self.settings
+        self.settings, self.after_commit = keep_one_way(to.settings, now), keep_one_way(to.after_commit, now)
         self.status = Status.BLOCK
         del self._savepoints[at + 1 :]
 
     def _find(self, name: str) -> int:
         for at in reversed(range(len(self._savepoints))):
-            if self._savepoints[at][0] == name[:_LONGEST_NAME]:
+            if self._savepoints[at].name == name[:_LONGEST_NAME]:
                 return at
         raise UnknownSavepoint(f'savepoint "{name}" does not exist')

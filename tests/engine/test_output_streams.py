@@ -77,6 +77,8 @@ def test_a_fault_ends_it():
     with pytest.raises(TooComplex):
         found.take(5)
     assert not found.is_open
+    with pytest.raises(PortalState, match="reading its rows failed"):
+        found.take(5)
 
 
 def test_all_of_it_has_an_end(monkeypatch: pytest.MonkeyPatch):

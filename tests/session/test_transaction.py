@@ -45,9 +45,9 @@ def test_a_refusal_outside_a_block_undoes_the_message_and_inside_fails_the_block
 def test_savepoints_nest_and_the_newest_of_a_name_counts():
     tx = Transaction(DEFAULTS)
     tx.begin()
-    tx.save("a")
+    tx.save("a", -1)
     tx.set(NAME, "1")
-    tx.save("a")
+    tx.save("a", -1)
     tx.set(NAME, "2")
     tx.fail()
     tx.rollback_to("a")
@@ -65,7 +65,7 @@ def test_savepoints_nest_and_the_newest_of_a_name_counts():
 def test_what_can_only_be_lowered_survives_rollback_and_reset():
     tx = Transaction(DEFAULTS)
     tx.begin()
-    tx.save("a")
+    tx.save("a", -1)
     tx.set("dp.session_epsilon", "0.5")
     tx.rollback_to("a")
     tx.rollback()
@@ -109,7 +109,7 @@ def test_a_copy_is_on_its_own():
     tx.begin()
     twin = tx.copy()
     twin.set(NAME, "x")
-    twin.save("a")
+    twin.save("a", -1)
     twin.rollback()
     assert (tx.status, tx.settings[NAME]) == (Status.BLOCK, "")
     with pytest.raises(UnknownSavepoint):
@@ -120,12 +120,12 @@ def test_savepoints_are_counted_and_their_names_are_as_long_as_postgres_has_them
     tx = Transaction(DEFAULTS)
     tx.begin()
     for number in range(MOST_SAVEPOINTS):
-        tx.save(f"s{number}")
+        tx.save(f"s{number}", -1)
     with pytest.raises(TooComplex, match="savepoints"):
-        tx.save("one more")
+        tx.save("one more", -1)
     tx.release("s1")
-    tx.save("x" * 10**6)
-    assert max(len(name) for name, *_ in tx._savepoints) == 63
+    tx.save("x" * 10**6, -1)
+    assert max(len(held.name) for held in tx._savepoints) == 63
     tx.rollback_to("x" * 63)
     tx.release("x" * 64)
     with pytest.raises(UnknownSavepoint):

@@ -132,7 +132,7 @@ def _on_savepoint(
 
 
 def _save(state: SessionState, name: str) -> str:
-    state.transaction.save(name)
+    state.save(name)
     return "SAVEPOINT"
 
 
@@ -142,5 +142,5 @@ def _release(state: SessionState, name: str) -> str:
 
 
 def _rollback_to(state: SessionState, name: str) -> str:
-    state.transaction.rollback_to(name)
+    state.rollback_to(name)
     return "ROLLBACK"

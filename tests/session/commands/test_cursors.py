@@ -157,6 +157,33 @@ def test_cursors_end_with_their_transaction_unless_held():
     assert Playbook(session) >> m.Query("CLOSE ALL") << m.CommandComplete("CLOSE CURSOR ALL") << IDLE
 
 
+def test_savepoints_keep_the_cursors_before_them():
+    """As PostgreSQL: those opened since are closed, positions stay where FETCH left them."""
+    session = opened()
+    for sql in (
+        "SAVEPOINT a",
+        "DECLARE d CURSOR FOR SELECT many",
+        "SAVEPOINT b",
+        "FETCH 2 FROM c",
+        "FETCH d",
+    ):
+        drive(session, m.Query(sql))
+    assert Playbook(session) >> m.Query("SELECT nothing") << m.ErrorResponse("42703", "") << FAILED
+    drive(session, m.Query("ROLLBACK TO b"))
+    assert (fetched(session, "FETCH c"), fetched(session, "FETCH d")) == ([2], [1])
+    drive(session, m.Query("CLOSE d"))
+    drive(session, m.Query("DECLARE d CURSOR FOR SELECT many"))
+    drive(session, m.Query("ROLLBACK TO b"))
+    assert fetched(session, "FETCH c") == [3]
+    assert Playbook(session) >> m.Query("FETCH d") << m.ErrorResponse("34000", "") << FAILED
+    drive(session, m.Query("ROLLBACK TO a"))
+    assert fetched(session, "FETCH c") == [4]
+    drive(session, m.Query("RELEASE a"))
+    assert Playbook(session) >> m.Query("SELECT nothing") << m.ErrorResponse("42703", "") << FAILED
+    drive(session, m.Query("ROLLBACK"))
+    assert Playbook(session) >> m.Query("FETCH c") << m.ErrorResponse("34000", "") << IDLE
+
+
 @pytest.mark.parametrize(
     ("sql", "sqlstate"),
     [
