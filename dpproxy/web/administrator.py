@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from dpproxy.sql.quoting import identifier, literal
+from dpproxy.sql.quoting import identifier, literal, table_text
 from dpproxy.web.accounts import Days, budgets, ceilings
 from dpproxy.web.answers import as_csv
 from dpproxy.web.expected import expected
@@ -155,7 +155,7 @@ async def policy_page(request: Request, login: Login) -> Response:
     declared = [one for one in await records(login, "SHOW PRIVACY POLICY") if table in ("", one["table"])]
     served = {one["table"]: one for one in await records(login, "SHOW PRIVACY TABLES")}
     grants = [one for one in await records(login, "SHOW PRIVACY GRANTS") if table in ("", one["table"])]
-    suggested = await login.ask(f"SUGGEST PRIVACY FOR {identifier(table)}") if table else None
+    suggested = await login.ask(f"SUGGEST PRIVACY FOR {table_text(table)}") if table else None
     limits = await records(login, "SHOW PRIVACY BUDGETS") if table else []
     tables: dict[str, list[dict[str, str | None]]] = {}
     for one in declared:

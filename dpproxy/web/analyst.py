@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.web.answers import Value, as_csv, is_number, table
 from dpproxy.web.charts import charts, shown_ticks
 from dpproxy.web.logins import Login, Outcome
@@ -18,11 +18,12 @@ from dpproxy.web.site import Form, Site, gone, html
 from dpproxy.web.wire import Refused, Rows
 
 TABLES: Final = """\
-SELECT c.relname, obj_description(c.oid, 'pg_class') AS said, a.attname, format_type(a.atttypid, a.atttypmod) AS type,
+SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE concat(n.nspname, '.', c.relname) END AS name,
+  obj_description(c.oid, 'pg_class') AS said, a.attname, format_type(a.atttypid, a.atttypmod) AS type,
   col_description(c.oid, a.attnum) AS domain
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'dp') AND c.relkind IN ('r', 'v', 'm') AND a.attnum > 0
-ORDER BY c.relname, a.attnum"""
+ORDER BY 1, a.attnum"""
 PAID: Final = """\
 SELECT at, what, epsilon, budget FROM dp.ledger WHERE kind = 'charge' ORDER BY sequence DESC LIMIT 200"""
 HISTORY: Final = "SHOW PRIVACY HISTORY LIMIT 400"
@@ -42,7 +43,7 @@ class Described(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True):
-    """A table with its columns."""
+    """A table with its columns; behind its schema where a statement has to name that."""
 
     name: str
     said: str | None
@@ -53,7 +54,7 @@ class Shown(Struct, frozen=True):
         """A first question about it."""
         keys = [identifier(c.name) for c in self.columns if c.values][:1]
         selected = ", ".join([*keys, "count(*)"])
-        return f"SELECT {selected} FROM {identifier(self.name)}" + "".join(f" GROUP BY {key}" for key in keys)  # noqa: S608 - shown to be edited
+        return f"SELECT {selected} FROM {table_text(self.name)}" + "".join(f" GROUP BY {key}" for key in keys)  # noqa: S608 - shown to be edited
 
 
 class Balance(Struct, frozen=True):

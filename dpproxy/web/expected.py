@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, table_text
 from dpproxy.web.accounts import account
 from dpproxy.web.analyst import described
 from dpproxy.web.logins import Login
@@ -33,7 +33,7 @@ class Expectation(Struct, frozen=True):
 def questions(table: str, declared: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """A few questions about a table, in words and as statements."""
     columns = [described(one["column"] or "", "", one["declaration"]) for one in declared if one["column"]]
-    name = identifier(table)
+    name = table_text(table)
     yield "a count", f"SELECT count(*) AS n FROM {name}"  # noqa: S608 - quoted
     for column in [c for c in columns if c.values][:MOST_OF_KIND]:
         key = identifier(column.name)

@@ -21,6 +21,8 @@ DDL = (
     """CREATE TABLE visits AS SELECT CAST(i % 80 AS INTEGER) AS age, ['a', 'b', 'c'][1 + i % 3] AS ward,
       CAST(i % 50 AS INTEGER) AS cost FROM range(2000) AS r(i)""",
     "CREATE TABLE wards AS SELECT unnest(['a', 'b', 'c']) AS ward, unnest([1, 2, 3]) AS floor",
+    "CREATE SCHEMA hr",
+    "CREATE TABLE hr.posts AS SELECT 1 AS a",
     "CREATE TABLE secrets AS SELECT 1 AS a, 2 AS b",
     'CREATE TABLE "<script>alert(1)</script>" AS SELECT \'<b>x</b>\' AS "<i>y</i>"',
 )
@@ -33,7 +35,8 @@ ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN IN ('a', 'b', 'c');
 ALTER TABLE wards SET PRIVACY PUBLIC;
 ALTER TABLE "<script>alert(1)</script>" SET PRIVACY PUBLIC;
 CREATE PRIVACY BUDGET research LIMIT EPSILON 1 DEFAULT EPSILON 0.1 MAX EPSILON 1;
-GRANT SELECT ON visits, wards, "<script>alert(1)</script>" TO analyst WITH PRIVACY BUDGET research;
+ALTER TABLE hr.posts SET PRIVACY PUBLIC;
+GRANT SELECT ON visits, wards, hr.posts, "<script>alert(1)</script>" TO analyst WITH PRIVACY BUDGET research;
 """
 BY_WARD = "SELECT ward, count(*) AS people FROM visits GROUP BY ward"
 
@@ -146,5 +149,8 @@ def page(proxy: Proxy, **more: object) -> Iterator[int]:
 @contextmanager
 def site(folder: Path, policy: str = POLICY, **more: object) -> Iterator[Site]:
     """A proxy over visits to wards, with its page."""
-    with serving(write_home(folder, DDL, policy)) as proxy, page(proxy, **more) as port:
+    config = write_home(folder, DDL, policy)
+    source = 'path = "data.duckdb"'
+    config.write_text(config.read_text().replace(source, f'{source}\nschemas = ["hr"]'))
+    with serving(config) as proxy, page(proxy, **more) as port:
         yield Site(proxy, port)

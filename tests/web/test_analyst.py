@@ -117,6 +117,17 @@ def test_tables_with_their_declared_values(shared: Site):
     assert "visits" not in shared.browser("eve").open("/tables").words
 
 
+def test_tables_stand_behind_their_schema_where_a_statement_names_it(shared: Site):
+    browser = shared.browser("ann")
+    pages = browser.open("/tables"), browser.open("/")
+    assert all(
+        "hr.posts" in page.words and "SELECT%20count%28%2A%29%20FROM%20hr.posts" in page.text
+        for page in pages
+    )
+    assert "1" in browser.ask("SELECT count(*) FROM hr.posts").words
+    assert "hr.posts" in shared.browser("root").open("/policy?table=hr.posts").words
+
+
 def test_names_and_constants_are_never_markup(shared: Site):
     browser = shared.browser("ann")
     script = "<script>alert(1)</script>"
