@@ -21,8 +21,6 @@ DDL = (
     """CREATE TABLE visits AS SELECT CAST(i % 80 AS INTEGER) AS age, ['a', 'b', 'c'][1 + i % 3] AS ward,
       CAST(i % 50 AS INTEGER) AS cost FROM range(2000) AS r(i)""",
     "CREATE TABLE wards AS SELECT unnest(['a', 'b', 'c']) AS ward, unnest([1, 2, 3]) AS floor",
-    "CREATE SCHEMA hr",
-    "CREATE TABLE hr.posts AS SELECT 1 AS a",
     "CREATE TABLE secrets AS SELECT 1 AS a, 2 AS b",
     'CREATE TABLE "<script>alert(1)</script>" AS SELECT \'<b>x</b>\' AS "<i>y</i>"',
 )
@@ -35,8 +33,12 @@ ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN IN ('a', 'b', 'c');
 ALTER TABLE wards SET PRIVACY PUBLIC;
 ALTER TABLE "<script>alert(1)</script>" SET PRIVACY PUBLIC;
 CREATE PRIVACY BUDGET research LIMIT EPSILON 1 DEFAULT EPSILON 0.1 MAX EPSILON 1;
+GRANT SELECT ON visits, wards, "<script>alert(1)</script>" TO analyst WITH PRIVACY BUDGET research;
+"""
+SCHEMA = ("CREATE SCHEMA hr", "CREATE TABLE hr.posts AS SELECT 1 AS a")
+OF_SCHEMA = """
 ALTER TABLE hr.posts SET PRIVACY PUBLIC;
-GRANT SELECT ON visits, wards, hr.posts, "<script>alert(1)</script>" TO analyst WITH PRIVACY BUDGET research;
+GRANT SELECT ON hr.posts TO analyst;
 """
 BY_WARD = "SELECT ward, count(*) AS people FROM visits GROUP BY ward"
 
@@ -148,8 +150,8 @@ def page(proxy: Proxy, **more: object) -> Iterator[int]:
 
 @contextmanager
 def site(folder: Path, policy: str = POLICY, **more: object) -> Iterator[Site]:
-    """A proxy over visits to wards, with its page."""
-    config = write_home(folder, DDL, policy)
+    """A proxy over visits to wards and a table of another schema, with its page."""
+    config = write_home(folder, (*DDL, *SCHEMA), policy + OF_SCHEMA)
     source = 'path = "data.duckdb"'
     config.write_text(config.read_text().replace(source, f'{source}\nschemas = ["hr"]'))
     with serving(config) as proxy, page(proxy, **more) as port:
