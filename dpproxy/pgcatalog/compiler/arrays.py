@@ -12,6 +12,8 @@ from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import casts, macros
 from dpproxy.pgcatalog.compiler.column_types import VECTORS
 from dpproxy.pgcatalog.compiler.results import column_type
+from dpproxy.pgcatalog.compiler.trees import call
+from dpproxy.pgcatalog.compiler.trees import cast as cast_to
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN
 from dpproxy.values.pgtypes import VECTORS as VECTORS_OF
@@ -52,9 +54,7 @@ _TREES: Mapping[type[nodes.Expr], Callable[[Any, list[exp.Expr]], exp.Expr]] = {
     nodes.Null: lambda *_: exp.Null(),
     nodes.Text: lambda node, _: exp.Literal.string(node.value),
     nodes.Number: lambda node, _: exp.Literal.number(node.text),
-    nodes.Cast: lambda node, parts: exp.Cast(
-        this=parts[0], to=exp.DataType.build(node.type, dialect="duckdb")
-    ),
+    nodes.Cast: lambda node, parts: cast_to(parts[0], node.type),
     nodes.Array: lambda _, parts: exp.Array(expressions=parts),
     nodes.Call: lambda node, parts: exp.func(node.name, *parts, dialect="duckdb"),
     nodes.Paren: lambda _, parts: exp.Paren(this=parts[0]),
@@ -88,7 +88,7 @@ def elements(node: exp.Cast, stored: str, cast: Callable[[exp.Cast], exp.Expr]) 
     kind, listed = casts.element(node.to), plain.texts_of(node.this)
     typed = literal(listed, lambda value: cast(exp.Cast(this=exp.Literal.string(str(value)), to=kind.copy())))
     is_deep = any(isinstance(value, list) for value in listed)
-    return typed if is_deep else exp.Cast(this=typed, to=exp.DataType.build(stored, dialect="duckdb"))
+    return typed if is_deep else cast_to(typed, stored)
 
 
 def deep(node: exp.Expr, stored: str) -> str:
@@ -114,8 +114,7 @@ def bracket(node: exp.Expr) -> exp.Expr:
         shifted = exp.Add(this=exp.Paren(this=node.expressions[0]), expression=exp.Literal.number(1))
         node.set("expressions", [shifted])
     elif len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Neg):
-        nothing = exp.Cast(this=exp.Null(), to=exp.DataType.build("INTEGER"))
-        return exp.Bracket(this=node.this, expressions=[nothing])
+        return exp.Bracket(this=node.this, expressions=[cast_to(exp.Null(), "INTEGER")])
     return node
 
 
@@ -131,7 +130,7 @@ def of_vector(node: exp.Anonymous) -> exp.Expr | None:
     macro = _FROM_ZERO.get(node.name.lower())
     if macro is None or len(node.expressions) != 2 or not is_vector(node.expressions[0]):
         return None
-    return exp.Anonymous(this=f"{macros.PREFIX}{macro}", expressions=node.expressions)
+    return call(f"{macros.PREFIX}{macro}", *node.expressions)
 
 
 def literal_beside(node: exp.Expr) -> exp.Expr:
@@ -143,7 +142,7 @@ def literal_beside(node: exp.Expr) -> exp.Expr:
 
 def size(node: exp.Expr) -> exp.Expr:
     """array_length, which is NULL for an empty array, and 0 for an empty vector."""
-    counted = exp.Cast(this=node.copy(), to=exp.DataType.build("INTEGER"))
+    counted = cast_to(node.copy(), "INTEGER")
     if is_vector(node.this):
         return counted
     return exp.Nullif(this=counted, expression=exp.Literal.number(0))
@@ -162,6 +161,5 @@ def of_any(node: exp.Expr) -> exp.Expr:
         values = plain.texts_of(inner)
         numeric = all(isinstance(value, str) and value.isdigit() for value in values)
         changed = literal(values, lambda value: exp.Literal.string(str(value)))
-        kind = exp.DataType.build("BIGINT[]" if numeric else "VARCHAR[]", dialect="duckdb")
-        node.set("this", exp.Paren(this=exp.Cast(this=changed, to=kind)))
+        node.set("this", exp.Paren(this=cast_to(changed, "BIGINT[]" if numeric else "VARCHAR[]")))
     return node

@@ -8,6 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import functions, identifiers, macros
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
+from dpproxy.pgcatalog.compiler.trees import call, cast, null, oid, spoken, text
 from dpproxy.pgcatalog.tables.roles import role_oids
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.sql.quoting import identifier, literal
@@ -21,26 +22,6 @@ SERIES_ERROR = "series too long"
 
 SERVER_VERSION = "15.0"
 """The version for sessions without a setting server_version."""
-
-
-def text(value: str) -> exp.Expr:
-    """A text literal."""
-    return exp.Literal.string(value)
-
-
-def spoken(value: str | None) -> exp.Expr:
-    """A text literal, or NULL."""
-    return null() if value is None else text(value)
-
-
-def null() -> exp.Expr:
-    """A NULL of type text."""
-    return exp.Cast(this=exp.Null(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
-
-
-def call(name: str, *arguments: exp.Expr) -> exp.Expr:
-    """A call of a DuckDB function."""
-    return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def _version(view: CatalogueView) -> str:
@@ -146,7 +127,7 @@ def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
             hint=f"SET dp.{setting} = {new};",
             position=position(node),
         )
-    return exp.Cast(this=value, to=exp.DataType.build("VARCHAR", dialect="duckdb"))
+    return cast(value, "VARCHAR")
 
 
 _READ_ONLY = ("SELECT", "USAGE", "CONNECT")
@@ -182,7 +163,7 @@ def _has_role(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
 
 def _role_text(role: exp.Expr) -> exp.Expr:
     """A role's name or OID, as text."""
-    return exp.Cast(this=role.copy(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
+    return cast(role.copy(), "VARCHAR")
 
 
 ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
@@ -191,11 +172,8 @@ ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
 def _acl(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     """aclexplode(list): with the OIDs of the roles that a list can name."""
     roles = role_oids(view)
-    oids = [
-        exp.Cast(this=exp.Literal.number(oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))
-        for oid in roles.values()
-    ]
-    by_name = call("map", exp.Array(expressions=[text(name) for name in roles]), exp.Array(expressions=oids))
+    names, oids = map(text, roles), map(oid, roles.values())
+    by_name = call("map", exp.Array(expressions=[*names]), exp.Array(expressions=[*oids]))
     return call(ACL_ROWS, node.expressions[0], by_name)
 
 
@@ -223,8 +201,7 @@ def _alone(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
 
 def moment(value: datetime) -> exp.Expr:
     """A moment in UTC, to the microsecond."""
-    written = text(value.replace(tzinfo=None).isoformat(sep=" ") + "+00")
-    return exp.Cast(this=written, to=exp.DataType.build("TIMESTAMPTZ", dialect="duckdb"))
+    return cast(text(value.replace(tzinfo=None).isoformat(sep=" ") + "+00"), "TIMESTAMPTZ")
 
 
 def _age(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
@@ -276,22 +253,21 @@ NAMES = frozenset({*_SPECIAL, *_WORDS, *functions.OF_CATALOGUE})
 """Functions that are answered in statements about the catalogue alone."""
 
 
-def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expr, str | None]:
-    """The call for DuckDB, and the macro it uses.
+def rewritten(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
+    """The call for DuckDB.
 
     Raises:
         UndefinedFunction: not on the list, or with another count of arguments.
     """
     name, count = node.name.lower(), len(node.expressions)
     if not count and name in _WORDS:
-        return spoken(_WORDS[name](view)), None
+        return spoken(_WORDS[name](view))
     if name in _SPECIAL:
         (low, high), build = _SPECIAL[name]
         if low <= count <= high:
-            return build(node, view), None
+            return build(node, view)
     if name in functions.FUNCTIONS:
-        target = functions.FUNCTIONS[name]
-        return call(target, *node.expressions), target.removeprefix(macros.PREFIX)
+        return call(functions.FUNCTIONS[name], *node.expressions)
     raise UndefinedFunction(f"function {name} does not exist in the catalogue", position=position(node))
 
 

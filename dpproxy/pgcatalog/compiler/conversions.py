@@ -7,14 +7,14 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import written_name
 from dpproxy.pgcatalog.compiler import arrays, casts, macros, numbers, objects, results, texts
-from dpproxy.pgcatalog.compiler.calls import call, text
 from dpproxy.pgcatalog.compiler.kind_rules import KnownType, kind_of
-from dpproxy.pgcatalog.compiler.objects import Use
+from dpproxy.pgcatalog.compiler.trees import call, text
+from dpproxy.pgcatalog.compiler.trees import cast as cast_to
 from dpproxy.values.errors import UndefinedFunction
 from dpproxy.values.pgtypes import BPCHAR, CHAR, FLOAT4, FLOATS, INTEGERS, VARCHAR, SqlType, element_of
 
 
-def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
+def cast(node: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
     """A cast as the engine's.
 
     Raises:
@@ -24,51 +24,50 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
         return node
     name = written_name(node.to)
     if name in results.OBJECTS:
-        return objects.cast(node, results.OBJECTS[name], use)
+        return objects.cast(node, results.OBJECTS[name])
     stored, source, shown = casts.duckdb_type(node.to), kind_of(node.this), casts.client_type(node.to)
-    if stored.startswith("VARCHAR") and (named := _of_objects(node.this, source, stored, use)) is not None:
+    if stored.startswith("VARCHAR") and (named := _of_objects(node.this, source, stored)) is not None:
         return named
     if stored == "UINTEGER" and objects.is_procedure(node.this):
-        return objects.function_oid(node.this, use)
-    if (made := _constant(node, stored, settings, use)) is not None:
+        return objects.function_oid(node.this)
+    if (made := _constant(node, stored, settings)) is not None:
         return made
     if stored == "VARCHAR":
-        return _sized(_to_text(node, source, shown, use), shown)
+        return _sized(_to_text(node, source, shown), shown)
     if stored == _NUMERIC:
         return _numeric(node.this, source)
-    return numbers.cast(node.this, arrays.deep(node.this, stored))
+    return cast_to(node.this, arrays.deep(node.this, stored))
 
 
 _NUMERIC = "DECIMAL(38,10)"
 """The engine's type for a numeric without precision, where nothing else is known."""
 
 
-def _constant(node: exp.Cast, stored: str, settings: Mapping[str, str], use: Use) -> exp.Expr | None:
+def _constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Expr | None:
     """A cast of a quoted literal, or of each element of an array; None for other values."""
     made = arrays.constant(node, stored, settings)
     if made is None:
-        made = arrays.elements(node, stored, lambda element: cast(element, settings, use))
+        made = arrays.elements(node, stored, lambda element: cast(element, settings))
     return made
 
 
-def _of_objects(value: exp.Expr, source: KnownType, stored: str, use: Use) -> exp.Expr | None:
+def _of_objects(value: exp.Expr, source: KnownType, stored: str) -> exp.Expr | None:
     """A cast of object names or vectors to text; None for other values."""
     if stored == "VARCHAR" and arrays.is_vector(value):
         return call("array_to_string", value, text(" "))
     element = None if source is None else element_of(source)
     if stored == "VARCHAR[]" and element is not None and element.name == "regtype":
-        use("type_array")
         return call(f"{macros.PREFIX}type_array", value)
     return None
 
 
-def _to_text(node: exp.Cast, source: KnownType, shown: SqlType | None, use: Use) -> exp.Expr:
+def _to_text(node: exp.Cast, source: KnownType, shown: SqlType | None) -> exp.Expr:
     value: exp.Expr = node.this
     if shown == CHAR and source is not None and source.oid in INTEGERS:
         raise UndefinedFunction('a number is not cast to type "char" here', position=position(node))
     if isinstance(value, exp.Null) or (isinstance(value, exp.Literal) and value.is_string):
-        return numbers.cast(value, "VARCHAR")
-    return texts.as_text(value, use)
+        return cast_to(value, "VARCHAR")
+    return texts.as_text(value)
 
 
 def _sized(value: exp.Expr, shown: SqlType | None) -> exp.Expr:
@@ -85,4 +84,4 @@ def _numeric(value: exp.Expr, source: KnownType) -> exp.Expr:
         return call(f"{macros.PREFIX}{'float4' if source.oid == FLOAT4.oid else 'float8'}_digits", value)
     if source is not None and source.name == "numeric" and not isinstance(value, exp.Literal):
         return value
-    return numbers.cast(value, numbers.decimal_of(value, source) or _NUMERIC)
+    return cast_to(value, numbers.decimal_of(value, source) or _NUMERIC)

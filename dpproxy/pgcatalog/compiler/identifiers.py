@@ -5,6 +5,7 @@ import re
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.pgcatalog.compiler.trees import cast
 from dpproxy.values.errors import InvalidParameter, Unsupported
 
 _PART = re.compile(
@@ -38,7 +39,7 @@ def call(node: exp.Anonymous) -> exp.Expr:
 
 
 def _texts(value: exp.Expr) -> exp.Expr:
-    return exp.Cast(this=value, to=exp.DataType.build("VARCHAR[]", dialect="duckdb"))
+    return cast(value, "VARCHAR[]")
 
 
 def parts(name: str, *, strict: bool) -> list[str]:

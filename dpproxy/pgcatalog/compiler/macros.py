@@ -4,7 +4,7 @@ Those that need no name of ours are in ``macros.sql``.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -67,6 +67,13 @@ READS: dict[str, tuple[tuple[str, str], ...]] = {
     if (found := dict.fromkeys(_TABLE.findall(body)))
 }
 """The tables that a macro reads, which are filled before it is used."""
+
+
+def read_by(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The tables that the macros of a statement read."""
+    for node in tree.find_all(exp.Anonymous):
+        yield from READS.get(node.name.removeprefix(PREFIX), ())
+
 
 _WORD = re.compile(r"[^\W\d]\w*")
 

@@ -7,8 +7,8 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import macros
-from dpproxy.pgcatalog.compiler.calls import call, text
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of, note_kind
+from dpproxy.pgcatalog.compiler.trees import call, cast, text
 from dpproxy.sql.grammar import NAME as CALLED
 from dpproxy.sql.grammar import is_writable
 from dpproxy.values.errors import NumberOutOfRange, Unsupported
@@ -30,9 +30,7 @@ def power(node: exp.Expr) -> exp.Expr:
     """
     if kind_of(node) is None:
         raise Unsupported("the operator ^ takes integers and double precision here", position=position(node))
-    double = exp.DataType.build("DOUBLE", dialect="duckdb")
-    sides = [exp.Cast(this=side, to=double.copy()) for side in (node.this, node.expression)]
-    return call(f"{macros.PREFIX}power", *sides)
+    return call(f"{macros.PREFIX}power", cast(node.this, "DOUBLE"), cast(node.expression, "DOUBLE"))
 
 
 def truncate(node: exp.Expr) -> exp.Expr:
@@ -43,11 +41,6 @@ def truncate(node: exp.Expr) -> exp.Expr:
     if kind == DATE:
         node.set("this", cast(node.this.copy(), "TIMESTAMPTZ"))
     return node
-
-
-def cast(value: exp.Expr, kind: str) -> exp.Expr:
-    """A cast to an engine's type."""
-    return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
 def _divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:

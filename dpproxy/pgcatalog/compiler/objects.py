@@ -1,15 +1,14 @@
 """Casts between objects' names and OIDs, and columns that store functions by name."""
 
 import re
-from collections.abc import Callable
 
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import macros, results
-from dpproxy.pgcatalog.compiler.calls import call, text
 from dpproxy.pgcatalog.compiler.column_types import PROCEDURES
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
+from dpproxy.pgcatalog.compiler.trees import call, oid, text
 from dpproxy.values.errors import (
     Refusal,
     UndefinedFunction,
@@ -52,18 +51,13 @@ def missing(message: str) -> Refusal | None:
     return refusal(f'{spoken} "{found[2]}" does not exist')
 
 
-Use = Callable[[str], None]
-"""Called with each macro that is used."""
-
-
-def cast(node: exp.Cast, kind: str, use: Use) -> exp.Expr:
+def cast(node: exp.Cast, kind: str) -> exp.Expr:
     """``x::regclass`` and the like: an object's OID; columns of functions keep names."""
-    return node.this if kind == "proc" and is_procedure(node.this) else number_of(node.this, kind, use)
+    return node.this if kind == "proc" and is_procedure(node.this) else number_of(node.this, kind)
 
 
-def number_of(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
+def number_of(value: exp.Expr, kind: str) -> exp.Expr:
     """The OID of an object, given its name or OID."""
-    use(f"to_{kind}")
     if isinstance(value, exp.Literal) and value.name == "-":
         value = text("0")
     made = call(f"{macros.PREFIX}to_{kind}", value)
@@ -83,20 +77,19 @@ def of_kind(kind: SqlType | None) -> str | None:
     return None if kind is None else results.OBJECTS.get(kind.name)
 
 
-def name_of(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
+def name_of(value: exp.Expr, kind: str) -> exp.Expr:
     """The name of an object, given its OID."""
-    use(f"{kind}_name")
     return call(f"{macros.PREFIX}{kind}_name", value)
 
 
-def comparison(node: exp.Expr, use: Use) -> exp.Expr:
+def comparison(node: exp.Expr) -> exp.Expr:
     """A comparison in which names compared with objects are looked up."""
     sides = [side for side in (node.this, node.args.get("expression"), *node.expressions) if side is not None]
     kind = next((word for side in sides if (word := of_kind(kind_of(side))) is not None), None)
     if kind is not None:
         for side in sides:
             if isinstance(side, exp.Literal) and side.is_string:
-                side.replace(number_of(side.copy(), kind, use))
+                side.replace(number_of(side.copy(), kind))
     return node
 
 
@@ -109,13 +102,13 @@ _PRIVILEGES = {
 """Privilege functions: the kind of object, and the position of that argument."""
 
 
-def with_existence(node: exp.Anonymous, made: exp.Expr, use: Use) -> exp.Expr:
+def with_existence(node: exp.Anonymous, made: exp.Expr) -> exp.Expr:
     """``made``, with an error where a name in a literal does not exist."""
     kind, place = _PRIVILEGES.get(node.name.lower(), ("", 0))
     given = node.expressions[place] if kind and len(node.expressions) >= -place else None
     if not isinstance(given, exp.Literal) or not given.is_string:
         return made
-    nothing = exp.Is(this=number_of(given.copy(), kind, use), expression=exp.Null())
+    nothing = exp.Is(this=number_of(given.copy(), kind), expression=exp.Null())
     return exp.Case(ifs=[exp.If(this=nothing, true=exp.Null())], default=made)
 
 
@@ -124,20 +117,18 @@ def is_procedure(node: object) -> bool:
     return isinstance(node, exp.Column) and node.name in PROCEDURES
 
 
-def function_oid(node: exp.Expr, use: Use) -> exp.Expr:
+def function_oid(node: exp.Expr) -> exp.Expr:
     """The OID of a function in such a column."""
-    use("to_proc")
     return call(f"{macros.PREFIX}to_proc", node)
 
 
-def type_of(node: exp.Anonymous, use: Use) -> exp.Expr:
+def type_of(node: exp.Anonymous) -> exp.Expr:
     """``pg_typeof(x)``: the OID of a type."""
     given = node.expressions[0]
     kind = kind_of(given)
     if kind is None:
         raise Unsupported("the type of this expression is not known here", position=position(node))
-    use("type_name")
-    number = exp.Cast(this=exp.Literal.number(kind.oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))
+    number = oid(kind.oid)
     if isinstance(given, exp.Literal | exp.Null):
         return number
     # What is asked about stays in the statement: it may be an aggregate.

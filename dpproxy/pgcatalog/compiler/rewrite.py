@@ -5,7 +5,6 @@ relations in `relations`. Names of DuckDB's own catalogue, files and table funct
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from msgspec import Struct, field
 from sqlglot import ErrorLevel, exp
@@ -29,16 +28,17 @@ from dpproxy.pgcatalog.compiler import (
     similar,
     table_functions,
     texts,
+    trees,
 )
 from dpproxy.pgcatalog.compiler import kinds as kinds_of
-from dpproxy.pgcatalog.compiler.calls import text
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of, note_kind
 from dpproxy.pgcatalog.compiler.table_functions import Places
+from dpproxy.pgcatalog.compiler.trees import text
 from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.errors import TooComplex, UndefinedTable, Unsupported
-from dpproxy.values.pgtypes import TIMESTAMPTZ, SqlType, element_of
+from dpproxy.values.pgtypes import TIMESTAMPTZ, SqlType
 
 SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
 """The schemas' names inside DuckDB, where pg_catalog and information_schema are its own."""
@@ -89,8 +89,6 @@ def rewrite(
     types = column_types.result_types(tree, fields)
     state = Rewritten(view, titles=_titles(tree, fields), types=types, columns=_places(tree))
     _check_zone(tree, view)
-    for _, kind in fields or ():
-        _use_names(kind, state)
     nodes = list(tree.walk(bfs=True))
     for node in reversed(nodes):
         rule = _RULES.get(type(node))
@@ -103,6 +101,7 @@ def rewrite(
     texts.check_bytes(tree, view.settings)
     if macros.expanded_words(tree) > MOST_WORDS:
         raise TooComplex("the statement is too complex", hint="Nest fewer functions in each other.")
+    state.tables.update(macros.read_by(tree))
     state.sql = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
     return state
 
@@ -118,13 +117,6 @@ def _check_zone(tree: exp.Expr, view: CatalogueView) -> None:
                     hint="SET TimeZone to one of the tz database, as Europe/Berlin.",
                     position=position(node),
                 )
-
-
-def _use_names(kind: SqlType | None, state: Rewritten) -> None:
-    """Fill the tables of names of the objects in a result column."""
-    word = objects.of_kind(kind if kind is None else element_of(kind) or kind)
-    if word is not None:
-        use_macro(state, f"{word}_name")
 
 
 def _selected(tree: exp.Expr) -> exp.Expr:
@@ -252,9 +244,9 @@ def _column(node: exp.Expr, state: Rewritten) -> exp.Expr:
         return node
     name = node.name.lower()
     if not node.table and not node.this.args.get("quoted") and name in calls.SPOKEN:
-        return calls.spoken(calls.SPOKEN[name](state.view))
+        return trees.spoken(calls.SPOKEN[name](state.view))
     if name in _SYSTEM_COLUMNS and not node.this.args.get("quoted"):
-        return numbers.cast(exp.Literal.number(_SYSTEM_COLUMNS[name]), "UINTEGER")
+        return trees.oid(_SYSTEM_COLUMNS[name])
     node.set("db", None)
     node.set("catalog", None)
     return node
@@ -264,18 +256,13 @@ _SYSTEM_COLUMNS = {"xmin": 1, "xmax": 0, "cmin": 0, "cmax": 0, "tableoid": 0}
 """System columns that every table has in PostgreSQL, with the constant that each has here."""
 
 
-def use_macro(state: Rewritten, name: str) -> None:
-    """Fill the tables that a macro reads."""
-    state.tables.update(macros.READS.get(name, ()))
-
-
-def _comparison(node: exp.Expr, state: Rewritten) -> exp.Expr:
-    objects.comparison(node, partial(use_macro, state))
+def _comparison(node: exp.Expr, _state: Rewritten) -> exp.Expr:
+    objects.comparison(node)
     for key, other in (("this", "expression"), ("expression", "this")):
         side, beside = node.args.get(key), node.args.get(other)
         if not isinstance(side, exp.Literal):
             if objects.is_procedure(side) and not isinstance(beside, exp.Literal):
-                node.set(key, objects.function_oid(node.args[key], partial(use_macro, state)))
+                node.set(key, objects.function_oid(node.args[key]))
             continue
         is_none = objects.is_procedure(beside) and side.name == "0"
         node.set(key, text("-") if is_none else arrays.literal_beside(side))
@@ -311,19 +298,16 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if (counted := arrays.of_vector(node)) is not None:
         return counted
     if node.name.lower() == "pg_typeof" and len(node.expressions) == 1:
-        return objects.type_of(node, partial(use_macro, state))
+        return objects.type_of(node)
     if node.name.lower() == "array_to_string" and len(node.expressions) in (2, 3):
         value, separator, *null = node.expressions
         return texts.join(exp.ArrayToString(this=value, expression=separator, null=null[0] if null else None))
-    made, macro = calls.rewritten(node, state.view)
-    if macro is not None:
-        use_macro(state, macro)
-    return objects.with_existence(node, made, partial(use_macro, state))
+    return objects.with_existence(node, calls.rewritten(node, state.view))
 
 
 def _as_integer(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     """A cast of what the engine counts in 64 bits to integer, which PostgreSQL returns."""
-    return numbers.cast(node.copy(), "INTEGER")
+    return trees.cast(node.copy(), "INTEGER")
 
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
@@ -334,12 +318,12 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.ArraySize: lambda node, _state: arrays.size(node),
     exp.ArrayToString: lambda node, _state: texts.join(node),
     exp.ByteString: lambda node, _state: text(str(node.this)),
-    exp.Cast: lambda node, state: conversions.cast(node, state.view.settings, partial(use_macro, state)),
-    exp.Concat: lambda node, state: texts.concat(node, partial(use_macro, state)),
-    exp.ConcatWs: lambda node, state: texts.concat(node, partial(use_macro, state)),
-    exp.DPipe: lambda node, state: texts.concatenation(node, partial(use_macro, state)),
+    exp.Cast: lambda node, state: conversions.cast(node, state.view.settings),
+    exp.Concat: lambda node, _state: texts.concat(node),
+    exp.ConcatWs: lambda node, _state: texts.concat(node),
+    exp.DPipe: lambda node, _state: texts.concatenation(node),
     exp.Extract: lambda node, _state: numbers.part(node),
-    exp.In: lambda node, state: objects.comparison(node, partial(use_macro, state)),
+    exp.In: lambda node, _state: objects.comparison(node),
     exp.Literal: lambda node, _state: numbers.literal(node),
     exp.Pow: lambda node, _state: numbers.power(node),
     exp.RegexpExtract: lambda node, _state: texts.match(node),
@@ -356,7 +340,7 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Encode: lambda node, _state: texts.encode(node),
     exp.EQ: _comparison,
     exp.ExplodingGenerateSeries: lambda node, _state: calls.bounded_series(node),
-    exp.Format: lambda node, state: texts.format_of(node, partial(use_macro, state)),
+    exp.Format: lambda node, _state: texts.format_of(node),
     exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
     exp.ILike: lambda node, _state: texts.like(node),
     exp.Length: lambda node, state: _as_integer(texts.length(node), state),
@@ -370,7 +354,7 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Table: _table,
     exp.TimeToStr: lambda node, state: texts.to_char(node, state.view.settings),
     **{
-        kind: (lambda node, state: calls.spoken(calls.NULLARY[type(node)](state.view)))
+        kind: (lambda node, state: trees.spoken(calls.NULLARY[type(node)](state.view)))
         for kind in calls.NULLARY
     },
     exp.CurrentSchemas: lambda node, state: calls.schemas(node, state.view),

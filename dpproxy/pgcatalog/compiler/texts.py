@@ -8,10 +8,9 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import macros, objects
-from dpproxy.pgcatalog.compiler.calls import call, text
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
 from dpproxy.pgcatalog.compiler.moments import engine_zone
-from dpproxy.pgcatalog.compiler.objects import Use
+from dpproxy.pgcatalog.compiler.trees import call, text
 from dpproxy.values.errors import NegativeLength, Unsupported
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -106,11 +105,11 @@ _WRITTEN_BY_KIND = {
 }
 
 
-def as_text(node: exp.Expr, use: Use) -> exp.Expr:
+def as_text(node: exp.Expr) -> exp.Expr:
     """A cast to text, by the macro for the value's type; most types need none."""
     kind = kind_of(node)
     if (word := objects.of_kind(kind)) is not None and not objects.is_procedure(node.unnest()):
-        return objects.name_of(node, word, use)
+        return objects.name_of(node, word)
     if kind is None:
         return call(f"{macros.PREFIX}as_text", node)
     macro = "list_text" if element_of(kind) is not None else _WRITTEN_BY_KIND.get(kind.oid, "as_text")
@@ -138,24 +137,24 @@ def check_bytes(tree: exp.Expr, settings: Mapping[str, str]) -> None:
 _OF_BYTES = frozenset({f"{macros.PREFIX}bytea_text", f"{macros.PREFIX}list_text"})
 
 
-def _spoken(node: exp.Expr, use: Use) -> exp.Expr:
+def _spoken(node: exp.Expr) -> exp.Expr:
     """A value as an argument of text functions, which write a boolean as one letter."""
     kind = kind_of(node)
     if kind is not None and kind.oid == BOOL.oid:
         return call(f"{macros.PREFIX}flag_text", node)
-    return node if kind is None or kind.oid in _BARE else as_text(node, use)
+    return node if kind is None or kind.oid in _BARE else as_text(node)
 
 
 _BARE = frozenset({UNKNOWN.oid, TEXT.oid, VARCHAR.oid, BPCHAR.oid, NAME.oid, INT2.oid, INT4.oid, INT8.oid})
 
 
-def concat(node: exp.Expr, use: Use) -> exp.Expr:
+def concat(node: exp.Expr) -> exp.Expr:
     """``concat(...)``."""
-    node.set("expressions", [_spoken(each, use) for each in node.expressions])
+    node.set("expressions", [_spoken(each) for each in node.expressions])
     return node
 
 
-def concatenation(node: exp.Expr, use: Use) -> exp.Expr:
+def concatenation(node: exp.Expr) -> exp.Expr:
     """``||`` of texts, or of an array and an element."""
     sides = node.this, node.expression
     lists = [kind is not None and element_of(kind) is not None for kind in map(kind_of, sides)]
@@ -170,8 +169,7 @@ def concatenation(node: exp.Expr, use: Use) -> exp.Expr:
             return node if _is_open(sides[0]) else call("list_prepend", *sides)
         case _:
             made = [
-                side if (k := kind_of(side)) is None or k.oid in _BARE else as_text(side, use)
-                for side in sides
+                side if (k := kind_of(side)) is None or k.oid in _BARE else as_text(side) for side in sides
             ]
             return exp.DPipe(this=made[0], expression=made[1])
 
@@ -219,7 +217,7 @@ def character(node: exp.Expr) -> exp.Expr:
     return text(chr(number))
 
 
-def format_of(node: exp.Expr, use: Use) -> exp.Expr:
+def format_of(node: exp.Expr) -> exp.Expr:
     """``format('%I.%s', a, b)`` as a concatenation.
 
     Raises:
@@ -234,14 +232,13 @@ def format_of(node: exp.Expr, use: Use) -> exp.Expr:
     parts: list[exp.Expr] = []
     for at, piece in enumerate(pieces):
         is_place = at % 2 == 1 and piece != "%"
-        parts.append(_format_argument(piece, next(values), use) if is_place else text(piece))
+        parts.append(_format_argument(piece, next(values)) if is_place else text(piece))
     return call("concat", *parts)
 
 
-def _format_argument(place: str, value: exp.Expr, use: Use) -> exp.Expr:
+def _format_argument(place: str, value: exp.Expr) -> exp.Expr:
     if place == "s":
-        return _spoken(value, use)
-    use(_QUOTED[place])
+        return _spoken(value)
     return call(macros.PREFIX + _QUOTED[place], value)
 
 
