@@ -3,13 +3,12 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog.compiler import parameters, results, scopes
-from dpproxy.pgcatalog.compiler.column_types import ResultType, of_column
+from dpproxy.pgcatalog.compiler.column_types import result_types
 from dpproxy.pgcatalog.compiler.moments import engine_zone
 from dpproxy.pgcatalog.compiler.rewrite import SESSION, Rewritten, rewrite
 from dpproxy.pgcatalog.database import CatalogueDatabase, Fresh, ResultColumns, check_size
@@ -116,11 +115,8 @@ class Catalogue:
 
 
 def _columns(statement: Rewritten, described: ResultColumns) -> tuple[Column, ...]:
-    names = statement.titles or [name for name, _ in described]
-    kinds: Sequence[ResultType] = statement.types or [partial(of_column, name) for name, _ in described]
-    return tuple(
-        Column(name, kind(stored)) for name, kind, (_, stored) in zip(names, kinds, described, strict=True)
-    )
+    names = [name for name, _ in statement.fields or described]
+    return tuple(map(Column, names, result_types(statement.fields, described)))
 
 
 def _no_rows(view: CatalogueView) -> Fresh:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.pgcatalog.compiler import casts
 from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.values.pgtypes import BY_OID, INET, SqlType
+from dpproxy.values.pgtypes import BY_OID, INET, OID, REGPROC, SqlType
 
 Row = Mapping[str, object]
 """One row by column name; missing columns are NULL."""
@@ -17,9 +18,11 @@ Rows = Callable[[CatalogueView], Iterable[Row]]
 
 _STORED = {"regproc": "VARCHAR", "timestamptz": "TIMESTAMP"}
 """The DuckDB types of columns whose values are stored otherwise than those of casts."""
-NUMBERED = frozenset({"aggfnoid"})
+_NUMBERED = frozenset({"aggfnoid"})
 """Columns that refer to functions by number: many have the same name."""
-_TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET)}
+PROCEDURE = replace(REGPROC, style="by name")
+"""The type of columns that refer to functions by name: a dash where there is none, whose OID is 0."""
+_TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET, PROCEDURE)}
 
 
 class CatalogueTable(Struct, frozen=True, dict=True):
@@ -36,13 +39,16 @@ class CatalogueTable(Struct, frozen=True, dict=True):
     def columns(self) -> dict[str, str]:
         """The types that DuckDB stores, by name."""
         return {
-            name: "UINTEGER" if name in NUMBERED else stored_as(kind) for name, kind in self.kinds.items()
+            name: "UINTEGER" if name in _NUMBERED else stored_as(kind) for name, kind in self.kinds.items()
         }
 
     @cached_property
     def types(self) -> dict[str, SqlType]:
-        """The types that clients see, by name."""
-        return {name: client_type_name(kind) for name, kind in self.kinds.items()}
+        """The types that clients see, by name; one that is not supported here is seen as the one that stores it."""
+        return {
+            name: OID if name in _NUMBERED else _TYPES.get(kind) or column_type(stored_as(kind))
+            for name, kind in self.kinds.items()
+        }
 
 
 def stored_as(kind: str) -> str:
@@ -54,11 +60,6 @@ def stored_as(kind: str) -> str:
     """
     name = kind.removeprefix("_")
     return (_STORED.get(name) or casts.duckdb_type_of(name) or "VARCHAR") + "[]" * kind.startswith("_")
-
-
-def client_type_name(kind: str) -> SqlType:
-    """The type that clients see; a type that is not supported here is seen as the one that stores it."""
-    return _TYPES.get(kind) or column_type(stored_as(kind))
 
 
 def columns(spec: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 import pytest
 
 from dpproxy.pgcatalog import CatalogueView
-from dpproxy.pgcatalog.table import client_type_name, relations, stored_as, table
+from dpproxy.pgcatalog.table import PROCEDURE, CatalogueTable, no_rows, relations, stored_as, table
 from dpproxy.values.pgtypes import INT2VECTOR, NAME, OID, TEXT, TIMESTAMPTZ, array_of
 
 
@@ -13,13 +13,14 @@ from dpproxy.values.pgtypes import INT2VECTOR, NAME, OID, TEXT, TIMESTAMPTZ, arr
         ("int2vector", "SMALLINT[]", INT2VECTOR),
         ("timestamptz", "TIMESTAMP", TIMESTAMPTZ),
         ("regtype", "UINTEGER", OID),
+        ("regproc", "VARCHAR", PROCEDURE),
         ("pg_node_tree", "VARCHAR", TEXT),
         ("_aclitem", "VARCHAR[]", array_of(TEXT)),
     ],
 )
 def test_a_type_of_postgresqls_is_stored_and_shown(kind: str, stored: str, seen: object):
-    assert stored_as(kind) == stored
-    assert client_type_name(kind) == seen
+    made = CatalogueTable("pg_catalog", "a", 0, {"b": kind}, no_rows)
+    assert (made.columns, made.types) == ({"b": stored}, {"b": seen})
 
 
 def test_every_type_of_a_column_is_stored_as_one_that_its_values_fit():

@@ -10,20 +10,19 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import plain
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import casts, macros
-from dpproxy.pgcatalog.compiler.column_types import VECTORS
+from dpproxy.pgcatalog.compiler.kind_rules import kind_of
 from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.compiler.trees import call
 from dpproxy.pgcatalog.compiler.trees import cast as cast_to
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN
-from dpproxy.values.pgtypes import VECTORS as VECTORS_OF
+from dpproxy.values.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN, VECTORS
 from dpproxy.wire.values import decode
 
 
 def is_vector(node: exp.Expr) -> bool:
     """Whether an expression is a vector, which is indexed from 0."""
-    node = node.unnest()
-    return isinstance(node, exp.Column) and node.name in VECTORS
+    kind = kind_of(node.unnest())
+    return kind is not None and kind.oid in VECTORS
 
 
 def is_literal(node: exp.Expr) -> bool:
@@ -44,7 +43,7 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
         return _read_literal(node, lambda text: exp.Literal.string(str(decode(INET, text, 0))))
     if kind.oid == JSONB.oid:
         return _read_literal(node, lambda text: exp.Literal.string(str(decode(JSONB, text, 0))))
-    if (kind.oid not in _READ and kind.oid not in VECTORS_OF) or not plain.is_known(kind):
+    if (kind.oid not in _READ and kind.oid not in VECTORS) or not plain.is_known(kind):
         return None
     styled = replace(kind, style=settings.get("timezone", "UTC"))
     return _read_literal(node, lambda text: _tree(plain.constant(decode(styled, text, 0), kind)))

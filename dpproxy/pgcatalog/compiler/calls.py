@@ -166,28 +166,12 @@ def _role_text(role: exp.Expr) -> exp.Expr:
     return cast(role.copy(), "VARCHAR")
 
 
-ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
-
-
 def _acl(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     """aclexplode(list): with the OIDs of the roles that a list can name."""
     roles = role_oids(view)
     names, oids = map(text, roles), map(oid, roles.values())
     by_name = call("map", exp.Array(expressions=[*names]), exp.Array(expressions=[*oids]))
-    return call(ACL_ROWS, node.expressions[0], by_name)
-
-
-ACL_ROWS = f"{macros.PREFIX}expand_acl"
-"""The relation that replaces ``aclexplode``."""
-
-
-def acl_rows(node: exp.Table) -> exp.Expr:
-    """``aclexplode(list) AS d`` in FROM: a relation of its four columns."""
-    alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier("aclexplode"))
-    inner = exp.Select(expressions=[exp.Alias(this=node.this, alias=exp.to_identifier("entry"))])
-    fields = [exp.Dot(this=exp.column("entry"), expression=exp.to_identifier(name)) for name in ACL_FIELDS]
-    named = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("entries")))
-    return exp.Subquery(this=exp.Select(expressions=fields, from_=exp.From(this=named)), alias=alias)
+    return call(f"{macros.PREFIX}expand_acl", node.expressions[0], by_name)
 
 
 def _alone(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
+from dpproxy.analysis.titles import written_name
 from dpproxy.pgcatalog.compiler import casts
 from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.compiler.table_functions import Places
 from dpproxy.pgcatalog.fact_files import facts
+from dpproxy.pgcatalog.table import PROCEDURE
 from dpproxy.sql.grammar import NAME as CALLED
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import (
@@ -34,6 +36,7 @@ from dpproxy.values.pgtypes import (
     OBJECTS,
     OID,
     REGCLASS,
+    REGPROC,
     TEXT,
     TIME,
     TIMESTAMP,
@@ -180,11 +183,12 @@ def _negative(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     return plain(parts[0])
 
 
-def _cast(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
+def _cast(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     if not isinstance(node, exp.Cast):
         return None
     try:
-        return casts.client_type(node.to) or column_type(casts.duckdb_type(node.to))
+        named = parts[0] == PROCEDURE and written_name(node.to) == REGPROC.name
+        return PROCEDURE if named else casts.client_type(node.to) or column_type(casts.duckdb_type(node.to))
     except Refusal:
         return None  # the cast itself is refused, where it is translated
 

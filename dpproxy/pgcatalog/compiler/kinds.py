@@ -1,6 +1,7 @@
 """PostgreSQL's types of the expressions in a statement about the catalogue, scope by scope."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct, field
 from sqlglot import exp
@@ -8,7 +9,7 @@ from sqlglot import exp
 from dpproxy.analysis.titles import folded, title
 from dpproxy.pgcatalog.compiler import scopes
 from dpproxy.pgcatalog.compiler.kind_rules import RULES, KnownType, common, kind_of, note_kind, plain
-from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.relations import INTERNAL, TABLES
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
@@ -44,6 +45,8 @@ class _Scope(Struct):
     outer: "_Scope | None" = None
     sources: dict[str, Fields | None] = field(default_factory=dict)
     queries: dict[str, Fields | None] = field(default_factory=dict)
+    merged: dict[str, set[str]] = field(default_factory=dict)
+    """By source, the columns that USING or NATURAL makes one with those of sources before it."""
 
     def named(self, name: str) -> Fields | None:
         """The columns of a WITH query."""
@@ -53,11 +56,18 @@ class _Scope(Struct):
 
     def column(self, table: str, name: str) -> KnownType:
         """A column's type."""
-        places = [fields for alias, fields in self.sources.items() if table in ("", alias)]
+        places = [self.shown(alias, table) for alias in self.sources if table in ("", alias)]
         found = [kind for fields in places if fields is not None for shown, kind in fields if shown == name]
         if found or (None in places):
             return found[0] if len(found) == 1 and None not in places else None
         return None if self.outer is None else self.outer.column(table, name)
+
+    def shown(self, alias: str, table: str) -> Fields | None:
+        """The columns of a source that ``*`` or ``table.*`` shows."""
+        fields = self.sources[alias]
+        if table or fields is None:
+            return fields
+        return [one for one in fields if one[0] not in self.merged.get(alias, ())]
 
 
 def infer(tree: exp.Expr, own: Own) -> Fields | None:
@@ -139,9 +149,6 @@ def _select(node: exp.Select, scope: _Scope) -> Fields | None:
     for source in [*([from_.this] if from_ is not None else []), *joins]:
         _source(source, scope)
     _expressions(node, scope, skip={"from_", "joins", "laterals", "with_"})
-    if any(join.args.get("using") or join.args.get("method") for join in joins if isinstance(join, exp.Join)):
-        is_starred = any(projection.is_star for projection in node.expressions)
-        return None if is_starred else _projected(node.expressions, scope)
     return _projected(node.expressions, scope)
 
 
@@ -152,8 +159,9 @@ def _projected(projections: Sequence[exp.Expr], scope: _Scope) -> Fields | None:
             found.append((title(projection), kind_of(projection)))
             continue
         wanted = folded(projection.args.get("table"))
-        for alias, fields in scope.sources.items():
+        for alias in scope.sources:
             if wanted in ("", alias):
+                fields = scope.shown(alias, wanted)
                 if fields is None:
                     return None
                 found += fields
@@ -163,8 +171,17 @@ def _projected(projections: Sequence[exp.Expr], scope: _Scope) -> Fields | None:
 def _source(node: exp.Expr, scope: _Scope) -> None:
     """A source in FROM, and those joined to it."""
     if isinstance(node, exp.Join):
+        before = {name for fields in scope.sources.values() for name, _ in fields or ()}
+        known = len(scope.sources)
         _source(node.this, scope)
+        is_natural = node.args.get("method") == "NATURAL"
+        named = before if is_natural else {folded(name) for name in node.args.get("using") or ()}
+        scope.merged |= dict.fromkeys(islice(scope.sources, known, None), named)
         _expressions(node, scope, skip={"this"})
+        return
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
+        for each in (node.this, *(node.args.get("joins") or ())):
+            _source(each, scope)
         return
     alias = node.args.get("alias")
     inner = node.this if isinstance(node, exp.Lateral) else node
@@ -219,7 +236,7 @@ def _relation(node: exp.Table, scope: _Scope) -> Fields | None:
     if schema == "dp":
         columns = scope.own.get(name)
         return None if columns is None else [(column.name, column.type) for column in columns]
-    table = TABLES.get((schema or "pg_catalog", name))
+    table = INTERNAL.get(name) if schema == "internal" else TABLES.get((schema or "pg_catalog", name))
     return None if table is None else [*table.types.items()]
 
 

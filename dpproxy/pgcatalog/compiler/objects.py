@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import macros, results
-from dpproxy.pgcatalog.compiler.column_types import PROCEDURES
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
 from dpproxy.pgcatalog.compiler.trees import call, oid, text
+from dpproxy.pgcatalog.table import PROCEDURE
 from dpproxy.values.errors import (
     Refusal,
     UndefinedFunction,
@@ -73,8 +73,8 @@ def _is_elsewhere(name: str) -> bool:
 
 
 def of_kind(kind: SqlType | None) -> str | None:
-    """The kind of object that a type refers to, in the macros' words; None for other types."""
-    return None if kind is None else results.OBJECTS.get(kind.name)
+    """The kind of object that a number of a type refers to, in the macros' words; None for other types."""
+    return None if kind is None or kind == PROCEDURE else results.OBJECTS.get(kind.name)
 
 
 def name_of(value: exp.Expr, kind: str) -> exp.Expr:
@@ -112,9 +112,9 @@ def with_existence(node: exp.Anonymous, made: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=nothing, true=exp.Null())], default=made)
 
 
-def is_procedure(node: object) -> bool:
-    """Whether an expression is a column of functions."""
-    return isinstance(node, exp.Column) and node.name in PROCEDURES
+def is_procedure(node: exp.Expr | None) -> bool:
+    """Whether an expression is a function by its name, as columns hold them."""
+    return kind_of(node) == PROCEDURE
 
 
 def function_oid(node: exp.Expr) -> exp.Expr:

@@ -16,7 +16,6 @@ from dpproxy.pgcatalog.compiler import (
     allowed,
     arrays,
     calls,
-    column_types,
     conversions,
     macros,
     moments,
@@ -34,7 +33,6 @@ from dpproxy.pgcatalog.compiler import kinds as kinds_of
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of, note_kind
 from dpproxy.pgcatalog.compiler.table_functions import Places
 from dpproxy.pgcatalog.compiler.trees import text
-from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.errors import TooComplex, UndefinedTable, Unsupported
@@ -54,15 +52,13 @@ class Rewritten(Struct):
     Attributes:
         tables: catalogue relations to fill before it runs.
         fresh: relations whose rows are computed for the statement: those of dp, and of `SESSION`.
-        titles: names of the result columns; None where DuckDB's names hold (``*``).
-        types: functions from the engine's type to that of each result column; None as for titles.
+        fields: names and types of the result columns; None where they are unknown.
         columns: the position of the first use of each column, by lower-case name.
     """
 
     view: CatalogueView
     sql: str = ""
-    titles: tuple[str, ...] | None = None
-    types: tuple[column_types.ResultType, ...] | None = None
+    fields: kinds_of.Fields | None = None
     tables: set[tuple[str, str]] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
     columns: dict[str, int | None] = field(default_factory=dict)
@@ -86,8 +82,7 @@ def rewrite(
     similar.replace_patterns(tree)
     parameters.put_in(tree, kinds, values)
     fields = kinds_of.infer(tree, {relation.name: relation.columns for relation in view.own})
-    types = column_types.result_types(tree, fields)
-    state = Rewritten(view, titles=_titles(tree, fields), types=types, columns=_places(tree))
+    state = Rewritten(view, fields=fields, columns=_places(tree))
     _check_zone(tree, view)
     nodes = list(tree.walk(bfs=True))
     for node in reversed(nodes):
@@ -136,14 +131,6 @@ def _name_columns(tree: exp.Expr) -> None:
         select.set("expressions", named)
 
 
-def _titles(tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None) -> tuple[str, ...] | None:
-    projections = tree.selects if isinstance(tree, exp.Query) else []
-    starred = any(p.is_star for p in projections)
-    if starred:
-        return None if fields is None else tuple(name for name, _ in fields)
-    return tuple(title(p) for p in projections)
-
-
 def _places(tree: exp.Expr) -> dict[str, int | None]:
     return {column.name.lower(): position(column) for column in reversed(list(tree.find_all(exp.Column)))}
 
@@ -162,7 +149,7 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if not isinstance(node, exp.Table):
         return node
     if not isinstance(node.this, exp.Identifier):
-        return _table_function(node, state)
+        return _table_function(node)
     if not scopes.is_relation(node):
         return node
     schema, name = folded(node.args.get("db")) or "pg_catalog", folded(node.this)
@@ -170,7 +157,7 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
         raise Unsupported("cross-database references are not supported", position=position(node))
     if schema == "dp":
         return _fresh(node, state, name, any(r.name == name for r in state.view.own))
-    if (schema, name) not in TABLES:
+    if (schema, name) not in TABLES and not node.meta.get(table_functions.CALLED):
         shown = f"{schema}.{name}" if node.db else name
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position(node))
     if name in SESSION:
@@ -200,34 +187,11 @@ def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> ex
     return node
 
 
-_FUNCTION_ROWS = {
-    KEYWORDS.name: (KEYWORDS.schema, KEYWORDS.name),
-    "pg_available_extensions": ("pg_catalog", "pg_available_extensions"),
-    "pg_show_all_settings": ("pg_catalog", "pg_settings"),
-}
-"""Functions without arguments in FROM, and the relation that replaces them."""
-
-
-def _gives_rows(node: exp.Expr) -> bool:
-    is_source = isinstance(node, exp.Anonymous) and isinstance(node.parent, exp.Table)
-    return is_source and not node.expressions and node.name.lower() in _FUNCTION_ROWS
-
-
 _ROW_SOURCES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries)
 
 
-def _table_function(node: exp.Table, state: Rewritten) -> exp.Expr:
+def _table_function(node: exp.Table) -> exp.Expr:
     """A function in FROM: its one column has the alias's name, as in PostgreSQL."""
-    if _gives_rows(node.this):
-        shown = node.this.name.lower()
-        schema, name = _FUNCTION_ROWS[shown]
-        if name in SESSION:
-            state.fresh.add(name)
-            return _renamed(node, shown, fresh_name(name), None)
-        state.tables.add((schema, name))
-        return _renamed(node, shown, name, SCHEMAS[schema])
-    if isinstance(node.this, exp.Anonymous) and node.this.name == calls.ACL_ROWS:
-        return calls.acl_rows(node)
     if not isinstance(node.this, _ROW_SOURCES):
         raise Unsupported("this function may not stand in FROM here", position=position(node))
     node.set("db", None)
@@ -269,7 +233,7 @@ def _comparison(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     return node
 
 
-_FIELDS = frozenset({"n", "x", *calls.ACL_FIELDS})
+_FIELDS = frozenset({"n", "x", *table_functions.ACL_FIELDS})
 """The fields that ``_pg_expandarray`` (element and position) and ``aclexplode`` return."""
 
 
@@ -289,7 +253,7 @@ def _dot(node: exp.Expr, _state: Rewritten) -> exp.Expr:
 
 
 def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
-    if not isinstance(node, exp.Anonymous) or _gives_rows(node):
+    if not isinstance(node, exp.Anonymous):
         return node
     if node.name.lower() in texts.READ_AGAIN:
         typed = exp.func(node.name, *node.expressions, dialect="postgres")

@@ -1,4 +1,4 @@
-"""Functions in FROM, as subqueries that call them: unnest of several lists, and functions with one column."""
+"""Functions in FROM, as subqueries that call them or as relations with the same rows."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,18 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import folded, title
-from dpproxy.pgcatalog.compiler.arrays import is_vector
 from dpproxy.values.errors import Unsupported
 
-RELATIONS = frozenset({"aclexplode", "pg_available_extensions", "pg_get_keywords", "pg_show_all_settings"})
-"""Functions that are replaced by relations, with columns of their own."""
+_RELATIONS = {
+    "pg_available_extensions": ("pg_catalog", "pg_available_extensions"),
+    "pg_get_keywords": ("internal", "pg_get_keywords"),
+    "pg_show_all_settings": ("pg_catalog", "pg_settings"),
+}
+"""Functions without arguments, and the relations that replace them."""
+CALLED = "called"
+"""The key in the ``meta`` of such a relation: no statement can name all of them."""
+ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
+"""The columns of ``aclexplode``."""
 _ENGINES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries, exp.Unnest)
 """Functions that the engine supports in FROM, with one list or series."""
 _SCHEMAS = frozenset({"", "pg_catalog", "information_schema"})
@@ -32,8 +39,12 @@ def put_in(tree: exp.Expr) -> None:
         if folded(node.args.get("db")) not in _SCHEMAS:
             continue
         holder = node.parent if isinstance(node.parent, exp.Lateral) else node
-        lists = _lists(node)
-        if len(lists) > 1:
+        lists, called = _lists(node), node.this.name.lower() if isinstance(node.this, exp.Anonymous) else ""
+        if called in _RELATIONS and not node.this.expressions:
+            _name_relation(node, called)
+        elif called == "aclexplode":
+            node.replace(_of_acl(node))
+        elif len(lists) > 1:
             holder.replace(_of_lists(node, lists, holder.args.get("alias")))
         elif not isinstance(node, exp.Unnest) and _is_of_one_column(node.this):
             node.replace(_of_value(node, node.args.get("alias")))
@@ -52,8 +63,27 @@ def _lists(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _is_of_one_column(node: object) -> bool:
-    is_relation = isinstance(node, exp.Anonymous) and node.name.lower() in RELATIONS
-    return isinstance(node, exp.Func) and not isinstance(node, _ENGINES) and not is_relation
+    return isinstance(node, exp.Func) and not isinstance(node, _ENGINES)
+
+
+def _name_relation(node: exp.Expr, called: str) -> None:
+    schema, name = _RELATIONS[called]
+    for key, word in (("db", schema), ("this", name)):
+        node.set(key, exp.to_identifier(word))
+    if not node.alias:
+        node.set("alias", exp.TableAlias(this=_name(called)))
+    node.meta[CALLED] = True
+
+
+def _of_acl(node: exp.Expr) -> exp.Expr:
+    """``aclexplode(list) AS d``: the fields of its rows as columns."""
+    rows, entry = _subquery([node.this.copy()], ["entry"], "entries"), exp.paren(exp.column("entry"))
+    fields = [exp.Dot(this=entry.copy(), expression=exp.to_identifier(name)) for name in ACL_FIELDS]
+    made = _subquery(fields, ACL_FIELDS, "aclexplode")
+    made.this.set("from_", exp.From(this=rows))
+    if node.alias:
+        made.set("alias", node.args["alias"].copy())
+    return made
 
 
 def _of_lists(node: exp.Expr, lists: Sequence[exp.Expr], alias: exp.Expr | None) -> exp.Expr:
@@ -90,8 +120,9 @@ def _of_value(node: exp.Expr, alias: exp.Expr | None) -> exp.Expr:
 def _places_of(value: exp.Expr) -> exp.Expr:
     if not isinstance(value, exp.Anonymous) or value.name.lower() != "generate_subscripts":
         return exp.cast(exp.Literal.number(1), "bigint", dialect="postgres")
-    first = exp.Literal.number(1 if is_vector(value.expressions[0]) else 0)
-    return exp.cast(exp.paren(exp.Add(this=value.copy(), expression=first)), "bigint", dialect="postgres")
+    first = exp.Anonymous(this="array_lower", expressions=[each.copy() for each in value.expressions])
+    place = exp.Add(this=exp.Sub(this=value.copy(), expression=first), expression=exp.Literal.number(1))
+    return exp.cast(exp.paren(place), "bigint", dialect="postgres")
 
 
 def _subquery(values: Sequence[exp.Expr], names: Sequence[object], called: object) -> exp.Expr:

@@ -108,7 +108,7 @@ _WRITTEN_BY_KIND = {
 def as_text(node: exp.Expr) -> exp.Expr:
     """A cast to text, by the macro for the value's type; most types need none."""
     kind = kind_of(node)
-    if (word := objects.of_kind(kind)) is not None and not objects.is_procedure(node.unnest()):
+    if (word := objects.of_kind(kind)) is not None:
         return objects.name_of(node, word)
     if kind is None:
         return call(f"{macros.PREFIX}as_text", node)

@@ -1,32 +1,11 @@
 import pytest
-from sqlglot import parse_one
 
-from dpproxy.engine.relations import OWN
 from dpproxy.pgcatalog.compiler import kinds
-from dpproxy.pgcatalog.compiler.column_types import fits, of_column, result_types
+from dpproxy.pgcatalog.compiler.column_types import fits, result_types
 from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.table import PROCEDURE
+from dpproxy.sql.grammar import parse
 from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType, array_of
-
-
-@pytest.mark.parametrize(
-    ("name", "stored", "kind"),
-    [
-        ("relname", "VARCHAR", "name"),
-        ("relkind", "VARCHAR", "char"),
-        ("indkey", "SMALLINT[]", "int2vector"),
-        ("conkey", "SMALLINT[]", "_int2"),
-        ("indclass", "UINTEGER[]", "oidvector"),
-        ("relfrozenxid", "UINTEGER", "xid"),
-        ("data_type", "VARCHAR", "varchar"),
-        ("roles", "VARCHAR[]", "_name"),
-        ("relname", "BIGINT", "int8"),
-        ("application_name", "VARCHAR", "text"),
-        ("backend_start", "TIMESTAMP", "timestamptz"),
-        ("at", "TIMESTAMP", "timestamp"),
-    ],
-)
-def test_columns(name: str, stored: str, kind: str):
-    assert of_column(name, stored).name == kind
 
 
 @pytest.mark.parametrize(
@@ -45,18 +24,37 @@ def test_columns(name: str, stored: str, kind: str):
         ("lower(relname)", "VARCHAR", "text"),
         ("x::int", "INTEGER", "int4"),
         ("x::name", "INTEGER", "int4"),
+        ("relkind", "VARCHAR", "char"),
+        ("relfrozenxid", "UINTEGER", "xid"),
+        ("relname", "BIGINT", "int8"),
+        ("x", "VARCHAR", "text"),
     ],
 )
 def test_projections(sql: str, stored: str, kind: str):
-    tree = parse_one(f"SELECT {sql} FROM pg_class c", read="postgres")
-    found = result_types(tree, kinds.infer(tree, {}))
-    assert found is not None
-    assert found[0](stored).name == kind
+    found = result_types(kinds.infer(parse(f"SELECT {sql} FROM pg_class c")[0], {}), [("a", stored)])
+    assert [one.name for one in found] == [kind]
 
 
-def test_a_star_over_what_is_not_known_is_described_by_the_engine():
-    tree = parse_one("SELECT *, 1 FROM pg_class JOIN pg_type USING (oid)", read="postgres")
-    assert result_types(tree, kinds.infer(tree, {})) is None
+@pytest.mark.parametrize(
+    ("sql", "stored", "kind"),
+    [
+        ("SELECT indkey FROM pg_index", "SMALLINT[]", "int2vector"),
+        ("SELECT indclass FROM pg_index", "UINTEGER[]", "oidvector"),
+        ("SELECT conkey FROM pg_constraint", "SMALLINT[]", "_int2"),
+        ("SELECT typinput FROM pg_type", "VARCHAR", "regproc"),
+        ("SELECT aggfnoid FROM pg_aggregate", "UINTEGER", "oid"),
+        ("SELECT data_type FROM information_schema.columns", "VARCHAR", "varchar"),
+        ("SELECT polroles FROM pg_policy", "UINTEGER[]", "_oid"),
+        ("SELECT backend_start FROM pg_stat_activity", "TIMESTAMP", "timestamptz"),
+    ],
+)
+def test_columns(sql: str, stored: str, kind: str):
+    assert [one.name for one in result_types(kinds.infer(parse(sql)[0], {}), [("a", stored)])] == [kind]
+
+
+def test_what_is_not_known_is_described_by_the_engine():
+    described = [("a", "VARCHAR"), ("b", "BIGINT[]")]
+    assert [one.name for one in result_types(None, described)] == ["text", "_int8"]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +66,7 @@ def test_a_star_over_what_is_not_known_is_described_by_the_engine():
         ("DECIMAL(38,20)", NUMERIC, True),
         ("VARCHAR", INT4, False),
         ("INTEGER", FLOAT8, True),
+        ('"NULL"', array_of(INT4), True),
     ],
 )
 def test_what_the_engine_holds_a_type_in(stored: str, kind: SqlType, *, is_held: bool):
@@ -82,9 +81,12 @@ def test_every_moment_of_the_catalogue_has_a_zone():
     assert TIMESTAMP not in found.values()
 
 
-def test_columns_of_our_own_relations_are_what_they_are_declared():
-    stored = {"text": "VARCHAR", "int8": "BIGINT", "timestamp": "TIMESTAMP", "bool": "BOOLEAN"}
-    for columns in OWN.values():
-        for column in columns:
-            if column.type.oid != NUMERIC.oid:
-                assert of_column(column.name, stored[column.type.name]) == column.type
+def test_every_column_of_functions_is_held_by_name_or_by_number():
+    kinds_of = {t.types[name].name for t in TABLES.values() for name, k in t.kinds.items() if k == "regproc"}
+    assert kinds_of == {PROCEDURE.name, "oid"}
+
+
+def test_the_engine_holds_every_column_as_its_type_says():
+    for table in TABLES.values():
+        for name, kind in table.types.items():
+            assert fits(table.columns[name], kind)

@@ -23,6 +23,14 @@ OWN = {"ledger": (Column("loss", NUMERIC),)}
         ("SELECT relname FROM pg_class UNION SELECT 'a'", ["name"]),
         ("SELECT oid::regclass FROM pg_class", ["regclass"]),
         ("SELECT 1 WHERE false", ["int4"]),
+        (
+            "SELECT relname FROM ((pg_class c JOIN pg_type t ON t.typrelid = c.oid) JOIN pg_am a ON true)",
+            ["name"],
+        ),
+        ("SELECT oid FROM pg_class JOIN pg_type USING (oid)", ["oid"]),
+        ("SELECT * FROM (VALUES (1)) AS a(x) JOIN (VALUES (1, 'a')) AS b(x, y) USING (x)", ["int4", "text"]),
+        ("SELECT * FROM (VALUES (1)) AS a(x) NATURAL JOIN (VALUES (2.5, 'a')) AS b(x, y)", ["int4", "text"]),
+        ("SELECT b.* FROM (VALUES (1)) AS a(x) JOIN (VALUES (2.5)) AS b(x) USING (x)", ["numeric"]),
     ],
 )
 def test_types_of_columns(sql: str, names: list[str]):
@@ -47,4 +55,3 @@ def test_what_is_not_known_has_no_type(sql: str):
 
 def test_all_columns_of_what_is_not_known_are_not_known():
     assert kinds.infer(grammar.parse("SELECT * FROM nosuch")[0], OWN) is None
-    assert kinds.infer(grammar.parse("SELECT * FROM pg_class NATURAL JOIN pg_type")[0], OWN) is None
