@@ -7,22 +7,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.pgcatalog.compiler import casts
-from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.values.pgtypes import BY_OID, INET, OID, REGPROC, SqlType
+from dpproxy.values.pgtypes import OID, REGPROC, TEXT, TIMESTAMPTZ, SqlType, array_of
 
 Row = Mapping[str, object]
 """One row by column name; missing columns are NULL."""
 Rows = Callable[[CatalogueView], Iterable[Row]]
 
-_STORED = {"regproc": "VARCHAR", "timestamptz": "TIMESTAMP"}
-"""The DuckDB types of columns whose values are stored otherwise than those of casts."""
+_HELD = {REGPROC.oid: "VARCHAR", TIMESTAMPTZ.oid: "TIMESTAMP"}
+"""The engine's types of columns whose values are held otherwise than those of casts."""
 _NUMBERED = frozenset({"aggfnoid"})
 """Columns that refer to functions by number: many have the same name."""
 PROCEDURE = replace(REGPROC, style="by name")
 """The type of columns that refer to functions by name: a dash where there is none, whose OID is 0."""
-_TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET, PROCEDURE)}
 
 
 class CatalogueTable(Struct, frozen=True, dict=True):
@@ -38,28 +36,18 @@ class CatalogueTable(Struct, frozen=True, dict=True):
     @cached_property
     def columns(self) -> dict[str, str]:
         """The types that DuckDB stores, by name."""
-        return {
-            name: "UINTEGER" if name in _NUMBERED else stored_as(kind) for name, kind in self.kinds.items()
-        }
+        return {name: _HELD.get(kind.oid) or casts.stored(kind) for name, kind in self.types.items()}
 
     @cached_property
     def types(self) -> dict[str, SqlType]:
-        """The types that clients see, by name; one that is not supported here is seen as the one that stores it."""
-        return {
-            name: OID if name in _NUMBERED else _TYPES.get(kind) or column_type(stored_as(kind))
-            for name, kind in self.kinds.items()
-        }
+        """The types that clients see, by name; one that is not supported here is seen as text."""
+        return {name: OID if name in _NUMBERED else _type_of(kind) for name, kind in self.kinds.items()}
 
 
-def stored_as(kind: str) -> str:
-    """The DuckDB type that stores a PostgreSQL type.
-
-    Example:
-        >>> stored_as("_oid"), stored_as("aclitem"), stored_as("oidvector")
-        ('UINTEGER[]', 'VARCHAR', 'UINTEGER[]')
-    """
-    name = kind.removeprefix("_")
-    return (_STORED.get(name) or casts.duckdb_type_of(name) or "VARCHAR") + "[]" * kind.startswith("_")
+def _type_of(kind: str) -> SqlType:
+    if kind.startswith("_"):
+        return array_of(_type_of(kind[1:]))
+    return PROCEDURE if kind == REGPROC.name else casts.TYPES.get(kind, TEXT)
 
 
 def columns(spec: str) -> dict[str, str]:

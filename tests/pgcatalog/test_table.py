@@ -1,8 +1,8 @@
 import pytest
 
 from dpproxy.pgcatalog import CatalogueView
-from dpproxy.pgcatalog.table import PROCEDURE, CatalogueTable, no_rows, relations, stored_as, table
-from dpproxy.values.pgtypes import INT2VECTOR, NAME, OID, TEXT, TIMESTAMPTZ, array_of
+from dpproxy.pgcatalog.table import PROCEDURE, CatalogueTable, no_rows, relations, table
+from dpproxy.values.pgtypes import INT2VECTOR, NAME, REGTYPE, TEXT, TIMESTAMPTZ, array_of
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from dpproxy.values.pgtypes import INT2VECTOR, NAME, OID, TEXT, TIMESTAMPTZ, arr
         ("_name", "VARCHAR[]", array_of(NAME)),
         ("int2vector", "SMALLINT[]", INT2VECTOR),
         ("timestamptz", "TIMESTAMP", TIMESTAMPTZ),
-        ("regtype", "UINTEGER", OID),
+        ("regtype", "UINTEGER", REGTYPE),
         ("regproc", "VARCHAR", PROCEDURE),
         ("pg_node_tree", "VARCHAR", TEXT),
         ("_aclitem", "VARCHAR[]", array_of(TEXT)),
@@ -24,9 +24,11 @@ def test_a_type_of_postgresqls_is_stored_and_shown(kind: str, stored: str, seen:
 
 
 def test_every_type_of_a_column_is_stored_as_one_that_its_values_fit():
-    for fact in relations().values():
-        for kind in fact.columns.values():
-            assert stored_as(kind).endswith("[]") == (kind.startswith("_") or kind.endswith("vector"))
+    for schema, name in relations():
+        made = table(schema, name)
+        for column, kind in made.kinds.items():
+            is_list = kind.startswith("_") or kind.endswith("vector")
+            assert made.columns[column].endswith("[]") == is_list
 
 
 def test_a_relation_that_postgresql_has_not_is_an_error():

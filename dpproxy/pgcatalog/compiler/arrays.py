@@ -11,11 +11,10 @@ from dpproxy.analysis import plain
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import casts, macros
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
-from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.compiler.trees import call
 from dpproxy.pgcatalog.compiler.trees import cast as cast_to
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN, VECTORS
+from dpproxy.values.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN, VECTORS, SqlType
 from dpproxy.wire.values import decode
 
 
@@ -30,7 +29,7 @@ def is_literal(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.is_string and node.name.strip().startswith("{")
 
 
-def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Expr | None:
+def constant(node: exp.Cast, kind: SqlType, settings: Mapping[str, str]) -> exp.Expr | None:
     """A cast of a quoted literal, as the engine needs it; None for other casts, and where the engine reads it alike.
 
     Raises:
@@ -38,7 +37,6 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
     """
     if not isinstance(node.this, exp.Literal) or not node.this.is_string:
         return None
-    kind = casts.client_type(node.to) or column_type(stored)
     if kind.oid == INET.oid:
         return _read_literal(node, lambda text: exp.Literal.string(str(decode(INET, text, 0))))
     if kind.oid == JSONB.oid:

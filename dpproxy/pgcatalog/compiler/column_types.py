@@ -49,4 +49,4 @@ def fits(stored: str, kind: SqlType) -> bool:
     if element is not None and stored != _NOTHING:
         return stored.endswith("[]") and fits(stored.rstrip("[]"), element)
     held = stored.partition("(")[0]
-    return held in (_NOTHING, casts.duckdb_type_of(kind.name)) or held in _ALSO.get(kind.oid, ())
+    return held in (_NOTHING, casts.stored(kind)) or held in _ALSO.get(kind.oid, ())

@@ -25,29 +25,26 @@ def cast(node: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
     name = written_name(node.to)
     if name in results.OBJECTS:
         return objects.cast(node, results.OBJECTS[name])
-    stored, source, shown = casts.duckdb_type(node.to), kind_of(node.this), casts.client_type(node.to)
+    shown, source = casts.named(node.to), kind_of(node.this)
+    stored = casts.stored(shown)
     if stored.startswith("VARCHAR") and (named := _of_objects(node.this, source, stored)) is not None:
         return named
     if stored == "UINTEGER" and objects.is_procedure(node.this):
         return objects.function_oid(node.this)
-    if (made := _constant(node, stored, settings)) is not None:
+    if (made := _constant(node, shown, settings)) is not None:
         return made
     if stored == "VARCHAR":
         return _sized(_to_text(node, source, shown), shown)
-    if stored == _NUMERIC:
+    if stored == casts.DECIMAL:
         return _numeric(node.this, source)
     return cast_to(node.this, arrays.deep(node.this, stored))
 
 
-_NUMERIC = "DECIMAL(38,10)"
-"""The engine's type for a numeric without precision, where nothing else is known."""
-
-
-def _constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Expr | None:
+def _constant(node: exp.Cast, kind: SqlType, settings: Mapping[str, str]) -> exp.Expr | None:
     """A cast of a quoted literal, or of each element of an array; None for other values."""
-    made = arrays.constant(node, stored, settings)
+    made = arrays.constant(node, kind, settings)
     if made is None:
-        made = arrays.elements(node, stored, lambda element: cast(element, settings))
+        made = arrays.elements(node, casts.stored(kind), lambda element: cast(element, settings))
     return made
 
 
@@ -61,7 +58,7 @@ def _of_objects(value: exp.Expr, source: KnownType, stored: str) -> exp.Expr | N
     return None
 
 
-def _to_text(node: exp.Cast, source: KnownType, shown: SqlType | None) -> exp.Expr:
+def _to_text(node: exp.Cast, source: KnownType, shown: SqlType) -> exp.Expr:
     value: exp.Expr = node.this
     if shown == CHAR and source is not None and source.oid in INTEGERS:
         raise UndefinedFunction('a number is not cast to type "char" here', position=position(node))
@@ -70,9 +67,9 @@ def _to_text(node: exp.Cast, source: KnownType, shown: SqlType | None) -> exp.Ex
     return texts.as_text(value)
 
 
-def _sized(value: exp.Expr, shown: SqlType | None) -> exp.Expr:
+def _sized(value: exp.Expr, shown: SqlType) -> exp.Expr:
     """A cast that truncates to the type's length; trailing blanks of a ``character`` are insignificant."""
-    if shown is None or shown.modifier < 0 or shown.oid not in (VARCHAR.oid, BPCHAR.oid):
+    if shown.modifier < 0 or shown.oid not in (VARCHAR.oid, BPCHAR.oid):
         return call("rtrim", value, text(" ")) if shown == BPCHAR else value
     cut = call("left", value, exp.Literal.number(shown.modifier - 4))
     return call("rtrim", cut, text(" ")) if shown.oid == BPCHAR.oid else cut
@@ -84,4 +81,4 @@ def _numeric(value: exp.Expr, source: KnownType) -> exp.Expr:
         return call(f"{macros.PREFIX}{'float4' if source.oid == FLOAT4.oid else 'float8'}_digits", value)
     if source is not None and source.name == "numeric" and not isinstance(value, exp.Literal):
         return value
-    return cast_to(value, numbers.decimal_of(value, source) or _NUMERIC)
+    return cast_to(value, numbers.decimal_of(value, source) or casts.DECIMAL)

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from dpproxy.analysis.titles import written_name
 from dpproxy.pgcatalog.compiler import casts
-from dpproxy.pgcatalog.compiler.results import column_type
 from dpproxy.pgcatalog.compiler.table_functions import Places
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.table import PROCEDURE
@@ -188,7 +187,7 @@ def _cast(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
         return None
     try:
         named = parts[0] == PROCEDURE and written_name(node.to) == REGPROC.name
-        return PROCEDURE if named else casts.client_type(node.to) or column_type(casts.duckdb_type(node.to))
+        return PROCEDURE if named else casts.named(node.to)
     except Refusal:
         return None  # the cast itself is refused, where it is translated
 

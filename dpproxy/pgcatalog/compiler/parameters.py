@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog.compiler import casts
 from dpproxy.pgcatalog.compiler.kind_rules import note_kind, plain
-from dpproxy.pgcatalog.compiler.results import column_type
+from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.sql.grammar import parse
 from dpproxy.values.errors import InvalidText, UndefinedParameter, Unsupported
@@ -22,7 +22,6 @@ from dpproxy.values.pgtypes import (
     INT8,
     NAME,
     OBJECTS,
-    OID,
     TEXT,
     UNKNOWN,
     VARCHAR,
@@ -72,7 +71,7 @@ def _inferred(node: exp.Parameter) -> SqlType:
         case exp.Bracket():
             return INT4 if inner.arg_key == "expressions" else TEXT
         case exp.Cast(to=kind) if not isinstance(kind, exp.ObjectIdentifier) or kind.name.upper() == "OID":
-            return casts.client_type(kind) or column_type(casts.duckdb_type(kind))
+            return casts.named(kind)
         case exp.Limit() | exp.Offset():
             return INT8
         case exp.Anonymous():
@@ -94,27 +93,14 @@ _PLACES: dict[type[exp.Expr] | type[None], Callable[[exp.Expr | None], SqlType]]
     **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Where), lambda _: BOOL),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), lambda _: INT4),
 }
-_ARGUMENTS: dict[str, tuple[SqlType, ...]] = {
-    **dict.fromkeys(
-        ("pg_get_constraintdef", "pg_get_ruledef", "pg_get_triggerdef", "pg_get_viewdef"), (OID, BOOL)
-    ),
-    **dict.fromkeys(
-        ("pg_table_is_visible", "pg_type_is_visible", "pg_get_userbyid", "pg_get_partkeydef"), (OID,)
-    ),
-    "pg_get_indexdef": (OID, INT4, BOOL),
-    "pg_get_expr": (TEXT, OID, BOOL),
-    "format_type": (OID, INT4),
-    "col_description": (OID, INT4),
-    "obj_description": (OID, NAME),
-    "shobj_description": (OID, NAME),
-    "set_config": (TEXT, TEXT, BOOL),
-}
-"""Types of the arguments of catalogue functions; others take texts, or anything."""
 
 
 def _argument(call: exp.Anonymous, node: exp.Expr) -> SqlType:
+    """The type of a function's argument, text where several functions of the name take others."""
     place = next(at for at, given in enumerate(call.expressions) if given.unnest() is node)
-    return dict(enumerate(_ARGUMENTS.get(call.name.lower(), ()))).get(place, TEXT)
+    named = [row["proargtypes"] for row in facts("pg_proc") if row["proname"] == call.name.lower()]
+    kinds = {taken[place] for taken in named if len(taken) == len(call.expressions)}
+    return _DECLARED.get(kinds.pop(), TEXT) if len(kinds) == 1 else TEXT
 
 
 def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | None) -> None:

@@ -26,7 +26,10 @@ from dpproxy.values.errors import InvalidParameter, Unsupported
     ],
 )
 def test_types(written: str, stored: str):
-    assert casts.duckdb_type(parse_one(f"SELECT a::{written}", read="postgres").expressions[0].to) == stored
+    assert (
+        casts.stored(casts.named(parse_one(f"SELECT a::{written}", read="postgres").expressions[0].to))
+        == stored
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,13 +37,13 @@ def test_types(written: str, stored: str):
 )
 def test_other_types_are_refused(written: str):
     with pytest.raises(Unsupported):
-        casts.duckdb_type(parse_one(f"SELECT CAST(a AS {written})", read="duckdb").expressions[0].to)
+        casts.named(parse_one(f"SELECT CAST(a AS {written})", read="duckdb").expressions[0].to)
 
 
 def test_characters_have_a_longest_length():
     kind = parse_one("SELECT a::char(10485761)", read="postgres").expressions[0].to
     with pytest.raises(InvalidParameter, match="cannot exceed 10485760"):
-        casts.client_type(kind)
+        casts.named(kind)
 
 
 def test_array_literals(ask: Callable[..., list[tuple[object, ...]]]):
