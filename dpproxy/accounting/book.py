@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final, Protocol
 
+from msgspec.structs import astuple
+
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.model import Account, Cost, Key, LedgerEntry, Posting, account_of, key_of
 
@@ -67,7 +69,7 @@ def head_of(row: Row | None, seals: Seals) -> Head:
 
 def row_of(head: Head, seals: Seals) -> Row:
     """The row in which a head is stored."""
-    return head.format, head.ledger, head.sequence, head.at, head.mac, seals.head(head)
+    return *astuple(head), seals.head(head)
 
 
 def write_head(connection: StoreConnection, seals: Seals, head: Head) -> None:
@@ -97,10 +99,7 @@ def write_entries(connection: StoreConnection, entries: Sequence[tuple[LedgerEnt
     lines: list[Row] = []
     debits: list[Row] = []
     for e, mac in entries:
-        lines.append((
-            e.sequence, e.kind, e.at, e.who, e.statement, e.policy_version, e.data_version, e.mechanism, e.nano,
-            e.delta, e.rho, e.release, e.origin, e.label, e.note, mac,
-        ))  # fmt: skip
+        lines.append((*astuple(e)[:-1], mac))
         debits += [
             (e.origin, e.sequence, place, *key_of(p.account), p.limit, p.nano, p.delta, p.rho)
             for place, p in enumerate(e.postings)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import isqrt
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from dpproxy.accounting.canonical import encode
 from dpproxy.policy.interval import CalendarInterval
@@ -232,13 +233,9 @@ class LedgerEntry(Struct, frozen=True):
     postings: tuple[Posting, ...]
 
     def canonical(self) -> bytes:
-        """The bytes the chain authenticates: every field, postings in order."""
+        """The bytes the chain authenticates: every field in the order above, postings in theirs."""
         postings = tuple((*key_of(p.account), p.limit, p.nano, p.delta, p.rho) for p in self.postings)
-        return encode(
-            "entry", self.sequence, self.kind, self.at, self.who, self.statement, self.policy_version,
-            self.data_version, self.mechanism, self.nano, self.delta, self.rho, self.release, self.origin,
-            self.label, self.note, postings,
-        )  # fmt: skip
+        return encode("entry", *astuple(self)[:-1], postings)
 
 
 class Cost(Struct, frozen=True):

@@ -404,50 +404,27 @@ def _sources(values: Mapping[str, Any]) -> list[str]:
 
 
 def _build(file: Path, given: dict[str, Any]) -> Config:
-    values: dict[str, Any] = {key.dotted: key.default for key in KEYS} | given
-    folder = file.parent
-
-    def path(dotted: str) -> Path | None:
-        return None if values.get(dotted) is None else folder / values[dotted]
-
-    def files(name: str) -> tuple[tuple[Path, ...], str | None]:
-        own = f"data.{name}.policy"
-        dotted = own if own in given else "policy.files"
-        return _expand(file, dotted, values[dotted])
-
+    folder, names = file.parent, _sources(given)
+    values: dict[str, Any] = {key.dotted: key.default for key in KEYS if key.section != "data.NAME"}
+    for dotted, value in given.items():
+        key = _key(dotted)
+        values[dotted] = folder / value if key is not None and key.read is read.path else value
     host, port = values["server.listen"]
-    names = _sources(given)
-    policies = {name: files(name) for name in names}
     return Config(
         file=file,
         host=host,
         port=port,
         padding=values["server.padding"],
-        tls_certificate=path("server.tls_certificate"),
-        tls_key=path("server.tls_key"),
+        tls_certificate=values["server.tls_certificate"],
+        tls_key=values["server.tls_key"],
         max_connections=values["server.max_connections"],
         login_timeout=values["server.login_timeout"],
         drain=values["server.drain"],
         processes=values["server.processes"],
-        root=folder / values["state.directory"],
-        sources={
-            name: Data(
-                path=path(f"data.{name}.path"),
-                url=values.get(f"data.{name}.url"),
-                prepared_schema=values.get(f"data.{name}.prepared_schema"),
-                schemas=values.get(f"data.{name}.schemas", ()),
-                fold_names=values.get(f"data.{name}.fold_names", False),
-                policy_files=policies[name][0],
-                unmatched=policies[name][1],
-                ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),
-                high_water=path(f"data.{name}.high_water") or path("state.high_water"),
-                load_mark=path(f"data.{name}.load_mark"),
-                load_mark_table=values.get(f"data.{name}.load_mark_table"),
-            )
-            for name in names
-        },
+        root=values["state.directory"],
+        sources={name: _data(file, name, values) for name in names},
         databases=tuple(names),
-        users=folder / values["users.file"],
+        users=values["users.file"],
         threads=values["limits.threads"],
         memory=values["limits.memory"],
         statement_timeout=values["limits.statement_timeout"],
@@ -456,8 +433,19 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         metrics_port=values["metrics.port"],
         page=values["web.listen"],
         page_url=values["web.url"],
-        page_report=values["web.report"] and folder / values["web.report"],
+        page_report=values["web.report"],
     )
+
+
+def _data(file: Path, name: str, values: Mapping[str, Any]) -> Data:
+    """One source: what it does not say by itself, the sections that all share say."""
+    own = {key: values[f"state.{key}"] for key in _OF_ONE}
+    for dotted, value in values.items():
+        if dotted.startswith(f"data.{name}."):
+            own[dotted.rpartition(".")[2]] = value
+    of_policy = f"data.{name}.policy" if "policy" in own else "policy.files"
+    files, unmatched = _expand(file, of_policy, own.pop("policy", values["policy.files"]))
+    return Data(**own, policy_files=files, unmatched=unmatched)
 
 
 def _expand(file: Path, dotted: str, patterns: tuple[str, ...]) -> tuple[tuple[Path, ...], str | None]:

@@ -4,8 +4,10 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from enum import Enum
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from dpproxy.accounting.canonical import encode
 from dpproxy.policy.user_statements import is_user_statement, names_password
@@ -56,17 +58,13 @@ class AuditEntry(PartlyShown, Struct, frozen=True):
     reason: str = ""
 
     def canonical(self) -> bytes:
-        """An unambiguous encoding of all fields, which the mac is computed over."""
-        return encode(
-            self.at,
-            self.user,
-            self.roles,
-            self.outcome.value,
-            self.statement,
-            self.nano,
-            self.sqlstate,
-            self.reason,
-        )
+        """An unambiguous encoding of all fields in order, which the mac is computed over."""
+        return encode(*self.values())
+
+    def values(self) -> tuple[Any, ...]:
+        """The fields in order, as they are stored."""
+        at, user, roles, outcome, *rest = astuple(self)
+        return at, user, roles, outcome.value, *rest
 
 
 def shorten(text: str) -> str:

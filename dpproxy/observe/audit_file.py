@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from dpproxy.accounting.book import insert
 from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, Seal
@@ -81,7 +82,7 @@ class AuditFile:
             for entry in entries:
                 sequence += 1
                 mac = self._seal.entry(mac, sequence, entry)
-                rows.append((sequence, *_values(entry), mac))
+                rows.append((sequence, *entry.values(), mac))
             insert(connection, "entry", _COLUMNS, rows)
             self._set(connection, "last", sequence, mac)
 
@@ -203,22 +204,6 @@ def _make(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX IF NOT EXISTS entry_of_user ON entry (user, sequence)")
 
 
-def _values(entry: AuditEntry) -> tuple[object, ...]:
-    return (
-        entry.at, entry.user, entry.roles, entry.outcome.value, entry.statement, entry.nano, entry.sqlstate,
-        entry.reason,
-    )  # fmt: skip
-
-
-def _entry(row: Sequence[object]) -> AuditEntry:
-    _, at, user, roles, outcome, statement, nano, sqlstate, reason, _ = row
-    return AuditEntry(
-        int(str(at)),
-        str(user),
-        str(roles),
-        AuditOutcome(outcome),
-        str(statement),
-        int(str(nano)),
-        str(sqlstate),
-        str(reason),
-    )
+def _entry(row: Sequence[Any]) -> AuditEntry:
+    _, at, user, roles, outcome, *rest, _ = row
+    return AuditEntry(at, user, roles, AuditOutcome(outcome), *rest)

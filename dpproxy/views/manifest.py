@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from dpproxy.accounting.canonical import digest
 from dpproxy.values.errors import CatalogueUnavailable, StartupError
@@ -50,13 +51,6 @@ CREATE TABLE IF NOT EXISTS build (
   PRIMARY KEY (view, epoch)
 ) STRICT
 """
-_NAMES = (
-    "view", "epoch", "definition", "method", "private", "inside", "k", "guarantee", "nano", "delta", "data_version",
-    "owner", "tables", "charged", "reason", "digest", "at", "by", "rows", "relations",
-    "figures",
-)  # fmt: skip
-_ALL = f"SELECT {', '.join(_NAMES)} FROM build ORDER BY view, epoch"  # noqa: S608
-_ADD = f"INSERT INTO build ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))})"  # noqa: S608
 _DONE = "UPDATE build SET rows = ?, relations = ? WHERE view = ? AND epoch = ?"
 
 
@@ -103,6 +97,12 @@ class Built(PartlyShown, Struct, frozen=True):
     def key(self) -> bytes:
         """The key of the build's charge in the ledger."""
         return digest("view", 1, self.view, self.epoch, self.definition, self.data_version)
+
+
+_NAMES = Built.__struct_fields__
+"""The columns of the table, too."""
+_ALL = f"SELECT {', '.join(_NAMES)} FROM build ORDER BY view, epoch"  # noqa: S608
+_ADD = f"INSERT INTO build ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))})"  # noqa: S608
 
 
 class Manifest:
@@ -179,28 +179,26 @@ def newest(builds: Sequence[Built], view: str, definition: str) -> Built | None:
 
 
 def _row(build: Built) -> tuple[object, ...]:
-    return (
-        build.view, build.epoch, build.definition, build.method, int(build.private), int(build.inside), build.k,
-        build.guarantee, build.nano, str(build.delta), build.data_version, build.owner, json.dumps(build.tables),
-        build.charged, build.reason, build.digest, build.at, build.by, build.rows, _relations(build),
-        json.dumps(dict(build.figures)),
-    )  # fmt: skip
+    held = {
+        "delta": str(build.delta),
+        "tables": json.dumps(build.tables),
+        "relations": _relations(build),
+        "figures": json.dumps(dict(build.figures)),
+    }
+    return tuple((asdict(build) | held).values())
 
 
-def _built(row: Sequence[object]) -> Built:
+def _built(row: Sequence[Any]) -> Built:
     found = dict(zip(_NAMES, row, strict=True))
-    relations = found["relations"]
-    return Built(
-        **{
-            **found,
-            "private": bool(found["private"]),
-            "inside": bool(found["inside"]),
-            "delta": Fraction(str(found["delta"])),
-            "tables": tuple(json.loads(str(found["tables"]))),
-            "relations": None if relations is None else _read(str(relations)),
-            "figures": json.loads(str(found["figures"])),
-        }
-    )
+    read = {
+        "private": bool(found["private"]),
+        "inside": bool(found["inside"]),
+        "delta": Fraction(found["delta"]),
+        "tables": tuple(json.loads(found["tables"])),
+        "relations": None if found["relations"] is None else _read(found["relations"]),
+        "figures": json.loads(found["figures"]),
+    }
+    return Built(**found | read)
 
 
 def _relations(build: Built) -> str | None:
