@@ -31,6 +31,8 @@ SMALL: Final = 30_000
 LEAST: Final = 10_000
 """Entries of one piece, or more."""
 NICE: Final = 19
+_PAGES: Final = 0.25
+"""What checking all pages takes, as a part of what walking along all entries takes."""
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _BEYOND: Final = 2**63 - 1
 Order = dict[str, Any]
@@ -40,25 +42,27 @@ Outcome = dict[str, Any]
 def parallel(store: Store, seals: Seals, reach: Reach = unheard) -> Walking:
     """A walk along the whole chain by as many processes as there are processors.
 
-    ``reach`` is told which part of its own piece this process has done; all pieces are as long.
+    ``reach`` is told which part of its own piece this process has done, which is shorter: it checks the pages as well.
     """
 
     def walking(connection: book.StoreConnection, begin: ChainPlace, until: int) -> Segment:
         first = begin.sequence
         length = until - first
         count = min(len(os.sched_getaffinity(0)), length // LEAST) if length > SMALL else 1
-        ends = [first + length * number // count for number in range(1, count + 1)]
+        others = count - 1
+        rest = int(length * min(1, others * (1 + _PAGES) / count))
+        ends = [*(until - rest * left // others for left in range(others, 0, -1)), until]
         places = [_place(connection, end) for end in ends[:-1]]
         with ExitStack() as stack:
-            others = [
+            pieces = [
                 stack.enter_context(running(_piece(store, seals, place, end)))[0]
                 for place, end in zip(places, ends[1:], strict=True)
             ]
             store.check_pages(connection)
-            check_releases(connection, seals, -_BEYOND - 1, ends[0] if others else _BEYOND)
+            check_releases(connection, seals, -_BEYOND - 1, ends[0] if pieces else _BEYOND)
             walked = walk(connection, seals, begin, ends[0], reach)
-            for other in others:
-                walked.follow(_walked(other()))
+            for piece in pieces:
+                walked.follow(_walked(piece()))
         return walked
 
     return walking

@@ -1,18 +1,19 @@
 """Walks along the chain: every entry's mac computed anew, and what the entries add up to.
 
-The bytes of an entry are those of ``Entry.canonical``, put together here without making an ``Entry``: most fields and
-nearly all debits come again and again, so that their encoding is looked up.
+The bytes of an entry are those of ``Entry.canonical``, put together here without making an ``Entry``. The database
+writes columns that come again and again as one JSON text, different for different values, whose encoding is looked up.
 """
 
-import hashlib
-import hmac
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from operator import attrgetter
 from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.json import decode
 
 from dpproxy.accounting import book
 from dpproxy.accounting.canonical import encode
@@ -28,18 +29,20 @@ Reach = Callable[[float], None]
 
 PAGE: Final = 1_000
 """Entries read at a time."""
-REMEMBERED: Final = 50_000
-"""Most encodings remembered at a time."""
+REMEMBERED: Final = 2_000
+"""Most encodings of a kind remembered from page to page."""
 _POSITION: Final = attrgetter("position")
 _NOTHING: Final = Cost()
-_DEBITS: Final = (
-    'SELECT e.sequence, d.position, d.kind, d.name, d.member, d.block, d."window", d.limit_nano, d.nano, d.delta, '
-    "d.rho FROM entry e JOIN debit d ON d.origin = e.origin AND d.sequence = e.sequence "
-    "WHERE e.sequence > ? AND e.sequence <= ?"
+# JSON has no raw tab or end of line, so that they separate.
+_DEBIT: Final = (
+    "d.position || '\t' || json_array(d.kind, d.name, d.member, d.block, d.\"window\") || '\t' || "
+    "json_array(d.limit_nano, d.nano, d.delta, d.rho)"
 )
 _ENTRIES: Final = (
-    "SELECT sequence, kind, at, who, statement, policy_version, data_version, mechanism, nano, delta, rho, release, "
-    "origin, label, note, mac FROM entry WHERE sequence > ? AND sequence <= ? ORDER BY sequence"
+    "SELECT e.sequence, e.at, e.statement, e.release, e.origin, e.label, e.note, e.mac, "  # noqa: S608 - our own text
+    "json_array(e.kind, e.who, e.policy_version, e.data_version, e.mechanism, e.nano, e.delta, e.rho) || '', "
+    f"(SELECT group_concat({_DEBIT}, '\n') FROM debit d WHERE d.origin = e.origin AND d.sequence = e.sequence) "
+    "FROM entry e WHERE e.sequence > ? AND e.sequence <= ? ORDER BY e.sequence"
 )
 _RELEASES: Final = "SELECT origin, key, nano, payload, mac FROM release WHERE origin > ? AND origin <= ?"
 
@@ -81,16 +84,6 @@ class Segment(Struct):
             self.add(key, cost)
 
 
-class _Encoded(dict[Any, str]):
-    """The encoding of texts and numbers, as text."""
-
-    def __missing__(self, value: str | int) -> str:
-        if len(self) >= REMEMBERED:
-            self.clear()
-        found = self[value] = encode(value).decode()
-        return found
-
-
 class _Debit(Struct):
     """Debits that are alike, and how many there were."""
 
@@ -101,32 +94,55 @@ class _Debit(Struct):
     count: int = 0
 
 
-class _Debits(dict[Row, _Debit]):
-    """By the columns of a debit from its position on; added to the sums now and then, so that they stay few."""
+class _Postings(dict[str, tuple[bytes, list[_Debit]]]):
+    """The debits of an entry and their encoding, by their text; added to the sums and forgotten now and then."""
 
     def __init__(self) -> None:
-        self._accounts: dict[Row, bytes] = {}
-        self._costs: dict[Row, bytes] = {}
+        self.entries: Counter[str] = Counter()
+        self._debits: dict[str, _Debit] = {}
+        self._accounts: dict[str, tuple[Key, bytes]] = {}
+        self._costs: dict[str, tuple[Row, bytes]] = {}
 
-    def __missing__(self, row: Row) -> _Debit:
-        key, cost = row[1:6], row[6:]
-        account = self._accounts.get(key)
-        if account is None:
-            account_of(key)  # refuses a kind that is not known
-            account = self._accounts[key] = encode(*key)
-        if cost[1] and cost[3] == "0":
-            raise ValueError("every loss has a rho: limits under ZCDP count it")
-        rest = self._costs.get(cost) or self._costs.setdefault(cost, encode(*cost))
-        found = self[row] = _Debit(row[0], b"l%d:%b%b" % (len(account) + len(rest), account, rest), key, cost)
+    def __missing__(self, text: str) -> tuple[bytes, list[_Debit]]:
+        debits = [self._debits.get(line) or self._read(line) for line in text.split("\n")] if text else []
+        debits.sort(key=_POSITION)
+        if [debit.position for debit in debits] != list(range(len(debits))):
+            raise ValueError("debits are not numbered from 0")
+        encoded = b"".join([debit.encoded for debit in debits])
+        found = self[text] = b"l%d:%b" % (len(encoded), encoded), debits
         return found
+
+    def _read(self, line: str) -> _Debit:
+        position, account, cost = line.split("\t")
+        if account not in self._accounts:
+            key = tuple(decode(account))
+            account_of(key)  # refuses a kind that is not known
+            self._accounts[account] = key, encode(*key)
+        if cost not in self._costs:
+            _, nano, _, rho = row = tuple(decode(cost))
+            if nano and rho == "0":
+                raise ValueError("every loss has a rho: limits under ZCDP count it")
+            self._costs[cost] = row, encode(*row)
+        (key, first), (row, second) = self._accounts[account], self._costs[cost]
+        encoded = b"l%d:%b%b" % (len(first) + len(second), first, second)
+        found = self._debits[line] = _Debit(int(position), encoded, key, row)
+        return found
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many that they are better forgotten."""
+        return max(len(self), len(self._debits)) >= REMEMBERED
 
     def empty(self, walked: Segment) -> None:
         """Add all of them to the sums: as whole numbers over one denominator, for fractions are slow."""
-        parts = {cost: (Fraction(cost[2]), Fraction(cost[3])) for cost in self._costs}
+        for text, count in self.entries.items():
+            for debit in self[text][1]:
+                debit.count += count
+        parts = {row: (Fraction(row[2]), Fraction(row[3])) for row, _ in self._costs.values()}
         over = lcm(*(part.denominator for both in parts.values() for part in both))
-        whole = {cost: (cost[1], *(int(part * over) for part in both)) for cost, both in parts.items()}
+        whole = {row: (row[1], *(int(part * over) for part in both)) for row, both in parts.items()}
         sums: dict[Key, tuple[int, int, int]] = {}
-        for debit in self.values():
+        for debit in self._debits.values():
             count = debit.count
             walked.debits += count
             nano, delta, rho = whole[debit.cost]
@@ -138,7 +154,7 @@ class _Debits(dict[Row, _Debit]):
             )
         for key, (nano, delta, rho) in sums.items():
             walked.add(key, Cost(nano, Fraction(delta, over), Fraction(rho, over)))
-        for some in (self, self._accounts, self._costs):
+        for some in (self, self.entries, self._debits, self._accounts, self._costs):
             some.clear()
 
 
@@ -153,96 +169,50 @@ def walk(
 
     Errors: Mismatch for the first that is wrong or missing; ValueError for a row that no ledger writes.
     """
-    walked = Segment(begin.sequence, begin)
-    encoded, debits = _Encoded(), _Debits()
+    walked, postings = Segment(begin.sequence, begin), _Postings()
     while (first := walked.end.sequence) < until:
-        pages = first, min(first + PAGE, until)
-        walked.end = _check(connection, seals, encoded, pages, _page(connection, debits, pages), walked)
-        if walked.end.sequence < pages[1]:
+        last = min(first + PAGE, until)
+        walked.end = _check(seals, postings, connection.execute(_ENTRIES, (first, last)), walked)
+        if walked.end.sequence < last:
             raise Mismatch("the chain is broken", walked.end.sequence + 1)
-        if len(debits) >= REMEMBERED:
-            debits.empty(walked)
-        reach((pages[1] - begin.sequence) / (until - begin.sequence))
-    debits.empty(walked)
+        if postings.is_full:
+            postings.empty(walked)
+        reach((last - begin.sequence) / (until - begin.sequence))
+    postings.empty(walked)
     return walked
 
 
-def _page(
-    connection: book.StoreConnection, debits: _Debits, pages: tuple[int, int]
-) -> dict[int, list[_Debit]]:
-    """The debits of each entry of a page."""
-    found: dict[int, list[_Debit]] = {}
-    for row in connection.execute(_DEBITS, pages):
-        debit = debits[row[1:]]
-        debit.count += 1
-        own = found.get(row[0])
-        if own is None:
-            found[row[0]] = [debit]
-        else:
-            own.append(debit)
-    return found
-
-
-def _check(
-    connection: book.StoreConnection,
-    seals: Seals,
-    encoded: _Encoded,
-    pages: tuple[int, int],
-    found: dict[int, list[_Debit]],
-    walked: Segment,
-) -> ChainPlace:
-    """The end of a page, its macs being right."""
+def _check(seals: Seals, postings: _Postings, rows: book.Result, walked: Segment) -> ChainPlace:
+    """The end of a page, its macs being right: each is of the mac before it, and of ``Entry.canonical``."""
     number, mac, time = walked.end.sequence, walked.end.mac, walked.end.at
-    for row in connection.execute(_ENTRIES, pages):
+    texts = []
+    for sequence, at, statement, release, origin, label, note, stored, constant, text in rows:
         number += 1
-        own = found.get(row[0], [])
-        mac = hmac.digest(seals.key, _message(mac, row, _postings(own), encoded), hashlib.sha256)
-        if row[0] != number or row[15] != mac or row[2] < time:
+        texts.append(text or "")
+        encoded, debits = postings[text or ""]
+        kind, who, rest = _constant(constant)
+        digits, moment, charge = b"%d" % sequence, b"%d" % at, b"%d" % origin
+        mac = seals.mac(b"%bs5:entryi%d:%b%bi%d:%b%bb%d:%b%bb%d:%bi%d:%b%b%b%b" % (
+            mac, len(digits), digits, kind, len(moment), moment, who, len(statement), statement, rest,
+            len(release), release, len(charge), charge, _text(label), _text(note), encoded,
+        ))  # fmt: skip
+        if sequence != number or mac != stored or at < time:
             raise Mismatch("the chain is broken", number)
-        time = row[2]
-        if row[12] <= walked.begin:
-            walked.late += len(own)
+        time = at
+        if origin <= walked.begin:
+            walked.late += len(debits)
+    postings.entries.update(texts)
     return ChainPlace(number, mac, time)
 
 
-def _postings(own: list[_Debit]) -> bytes:
-    """The debits of one entry in the order of their positions, which count from 0."""
-    own.sort(key=_POSITION)
-    if [debit.position for debit in own] != list(range(len(own))):
-        raise ValueError("debits are not numbered from 0")
-    return b"".join([debit.encoded for debit in own])
+_text = lru_cache(REMEMBERED)(encode)
 
 
-def _message(before: bytes, row: Row, postings: bytes, encoded: _Encoded) -> bytes:
-    """What the mac of an entry is of: the mac before it, and ``Entry.canonical``."""
-    (
-        sequence,
-        kind,
-        at,
-        who,
-        statement,
-        policy,
-        data,
-        mechanism,
-        nano,
-        delta,
-        rho,
-        release,
-        origin,
-        label,
-        note,
-        _,
-    ) = row
-    number, time, charge = str(sequence), str(at), str(origin)
-    return b"".join((
-        before,
-        f"s5:entryi{len(number)}:{number}{encoded[kind]}i{len(time)}:{time}{encoded[who]}b{len(statement)}:".encode(),
-        statement,
-        f"{encoded[policy]}{encoded[data]}{encoded[mechanism]}{encoded[nano]}{encoded[delta]}{encoded[rho]}b{len(release)}:".encode(),
-        release,
-        f"i{len(charge)}:{charge}{encoded[label]}{encoded[note]}l{len(postings)}:".encode(),
-        postings,
-    ))  # fmt: skip
+@lru_cache(REMEMBERED)
+def _constant(text: str) -> tuple[bytes, bytes, bytes]:
+    """The encodings of an entry's kind, of who asked, and of its versions, mechanism and cost."""
+    kind, who, *rest = decode(text)
+    return encode(kind), encode(who), encode(*rest)
 
 
 def check_releases(connection: book.StoreConnection, seals: Seals, first: int, last: int) -> None:
@@ -252,5 +222,5 @@ def check_releases(connection: book.StoreConnection, seals: Seals, first: int, l
         message = b"s7:releasei%d:%bb%d:%bi%d:%bb%d:%b" % (
             len(number), number, len(key), key, len(loss), loss, len(payload), payload,
         )  # fmt: skip
-        if hmac.digest(seals.key, message, hashlib.sha256) != mac:
+        if seals.mac(message) != mac:
             raise Mismatch("a stored release was altered", origin)

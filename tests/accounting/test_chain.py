@@ -1,3 +1,5 @@
+import hmac
+
 import pytest
 from msgspec.structs import fields, replace
 
@@ -53,6 +55,13 @@ def test_a_release_is_bound_to_its_charge_key_and_loss():
     for place, value in enumerate(good):
         changed = (*good[:place], altered(value), *good[place + 1 :])
         assert SEALS.release(*changed) != SEALS.release(*good)
+
+
+@pytest.mark.parametrize("length", [0, 1, 32, 63, 64, 65, 200])
+def test_the_mac_is_hmac_sha256(length: int):
+    for key in (bytes(length), bytes(range(length))):
+        for message in (b"", b"m", bytes(range(256)) * 20):
+            assert Seals(key).mac(message) == hmac.digest(key, message, "sha256")
 
 
 def test_the_key_is_not_shown():

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
-from dpproxy.accounting.model import Account, Cost, LedgerEntry, Posting, key_of
+from dpproxy.accounting.model import Account, AccountKind, Cost, LedgerEntry, Posting, key_of
 from dpproxy.accounting.walk import PAGE, ChainPlace, Segment, check_releases, walk
 from tests.accounting.conftest import Home
 
@@ -55,6 +55,19 @@ def test_the_macs_are_those_of_canonical_entries():
     assert (walked.end, walked.debits, walked.late) == (ChainPlace(4, macs[3], 10**15 + 4), 4, 0)
     assert walked.sums[key_of(Account.user("b", "eve"))] == Cost(5, rho=Fraction(1, 7))
     assert walked.sums[key_of(reset.account)] == Cost()
+
+
+@pytest.mark.parametrize(
+    "name", ["a\tb", "a\nb", 'a"b', "a\\b", "a\\u0000b", "a\x00b", "", "null", "\x7f\u2028é🙂"]
+)
+def test_any_name_is_encoded_as_it_is(name: str):
+    posting = Posting(Account(AccountKind.USER, name, name, name, 2**40), None, 5, "1/3", "1/7")
+    one = entry(1, who=name, mechanism=name, label=name, note=name, postings=(posting,))
+    connection, macs = written(one)
+    with closing(connection):
+        walked = walk(connection, SEALS, BEGIN, 1)
+    assert walked.end.mac == macs[0]
+    assert walked.sums == {key_of(posting.account): Cost(5, Fraction(1, 3), Fraction(1, 7))}
 
 
 def test_pieces_add_up_to_the_whole():
