@@ -282,7 +282,7 @@ _SETTINGS = {
 }
 
 
-_LACKING = "SELECT to_regclass('release') IS NOT NULL AND to_regclass('release_by_rows') IS NULL"
+_LACKING = "SELECT to_regclass('debit') IS NOT NULL AND to_regclass('debit_by_payer') IS NULL"
 _DURABLE = "SELECT current_setting('synchronous_commit'), current_setting('fsync')"
 
 
@@ -314,7 +314,7 @@ DDL = (
     f"CREATE SCHEMA {SCHEMA}",
     *_TABLES.values(),
     schema.GUARDS["release_by_key"],
-    schema.BY_ROWS,
+    schema.BY_PAYER,
     f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${_REFUSE}$$",
     *(
         f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "

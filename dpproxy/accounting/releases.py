@@ -7,14 +7,15 @@ from dpproxy.accounting import book, tally
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, AccountKind, Charge, EntryKind, Reservation, StoredRelease
-from dpproxy.accounting.schema import FAMILY
+from dpproxy.accounting.schema import FAMILY, PAYERS
 from dpproxy.accounting.writer import PendingRelease
 
 KEY: Final = 32
 """Bytes of a key."""
 MOST_PAID: Final = 200
 """The most stored releases of the same rows that are searched for an answer, which bounds the time."""
-
+MOST_PAYMENTS: Final = 10_000
+"""The most payments of an account among which those for releases of the same rows are looked for, likewise."""
 
 MOST_LESS: Final = 3
 """The most less accurate releases of the same key that are looked at, the most accurate first."""
@@ -155,18 +156,20 @@ def _paid(
 ) -> list[tuple[int, int]]:
     values: list[object] = []
     for each in beginnings:
-        values += (each,) if _is_wide(each) else ()
-        values += (each, each + b"\xff" * (KEY - len(each)), *payer.own, MOST_PAID)
+        between = each, each + b"\xff" * (KEY - len(each))
+        values += (*between, *payer.own, MOST_PAYMENTS) if _is_wide(each) else (*between, *payer.own)
+        values.append(MOST_PAID)
     return connection.execute(paid(beginnings), values).fetchall()
 
 
 def paid(beginnings: Sequence[bytes]) -> str:
     """The releases of each beginning that an account has paid for, the latest of each.
 
-    Those of all releases of the same rows, or of all that have keys, are looked through from the latest on.
+    Others may have asked very many questions about the same rows. So those of all releases of the same rows, or of all
+    that have keys, are found among the account's latest payments.
     """
     return " UNION ALL ".join(
-        f"SELECT origin, nano FROM ({_PAID.format(also=_LATEST if _is_wide(each) else '')}) AS p"  # noqa: S608 - our own text
+        f"SELECT origin, nano FROM ({_LATEST if _is_wide(each) else _PAID}) AS p"  # noqa: S608 - our own text
         for each in beginnings
     )
 
@@ -178,8 +181,14 @@ def _is_wide(beginning: bytes) -> bool:
 _SETTLED: Final = "SELECT 1 FROM release WHERE origin = ?"
 # Not a join: with the values bound, SQLite would read every debit there ever was.
 _PAID: Final = (
-    "SELECT r.origin, r.nano FROM release r WHERE {also}r.key >= ? AND r.key <= ? AND EXISTS "
+    "SELECT r.origin, r.nano FROM release r WHERE r.key >= ? AND r.key <= ? AND EXISTS "
     "(SELECT 1 FROM debit d WHERE d.origin = r.origin AND d.kind = ? AND d.name = ? AND d.member = ?) "
     "ORDER BY r.origin DESC LIMIT ?"
 )
-_LATEST: Final = f"substr(r.key, 1, {FAMILY}) = substr(?, 1, {FAMILY}) AND "
+# Not a join either: PostgreSQL might read all releases.
+_LATEST: Final = (
+    "SELECT origin, nano FROM (SELECT d.origin AS origin, "  # noqa: S608 - our own text
+    "(SELECT r.nano FROM release r WHERE r.origin = d.origin AND r.key >= ? AND r.key <= ?) AS nano "
+    f"FROM (SELECT origin FROM debit WHERE {PAYERS} AND kind = ? AND name = ? AND member = ? "
+    "ORDER BY origin DESC LIMIT ?) AS d) AS found WHERE nano IS NOT NULL LIMIT ?"
+)

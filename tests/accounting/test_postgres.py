@@ -68,10 +68,10 @@ def test_hosts_that_make_an_index_at_once_all_connect(
     store: PostgresStore, admin: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(module._SETTINGS, "lock_timeout", "50ms")
-    has_index = "SELECT to_regclass('release_by_rows') IS NOT NULL"
-    admin.execute("DROP INDEX release_by_rows")
+    has_index = "SELECT to_regclass('debit_by_payer') IS NOT NULL"
+    admin.execute("DROP INDEX debit_by_payer")
     with admin.transaction():
-        admin.execute(schema.BY_ROWS.encode())
+        admin.execute(schema.BY_PAYER.encode())
         with closing(store.connect(writing=True)) as connection:
             assert connection.execute(has_index).fetchone() == (False,)
         raise psycopg.Rollback

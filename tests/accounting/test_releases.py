@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from dpproxy.accounting import releases as module
 from dpproxy.accounting import writer
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
@@ -289,7 +290,7 @@ def test_more_interleavings(home: Home):
 def test_the_releases_of_a_beginning_are_found_without_looking_through_all(
     tmp_path: Path, beginnings: list[bytes]
 ):
-    """From the latest on where a beginning is of many, so that the most there may be end it."""
+    """Among the account's payments where a beginning is of many, whoever else has asked about the same rows."""
     wide = [each for each in beginnings if not each[12:].strip(b"\0")]
     with Ledger.open(tmp_path) as ledger:
         connection = ledger.store.connect(writing=False)
@@ -297,8 +298,26 @@ def test_the_releases_of_a_beginning_are_found_without_looking_through_all(
         steps = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {paid(beginnings)}", values)]
         connection.close()
     searched = [
-        sum(f"SEARCH r USING COVERING INDEX release_by_{of}" in s for s in steps) for of in ("rows", "key")
+        sum(f"USING COVERING INDEX {of}" in s for s in steps) for of in ("debit_by_payer", "release_by_key")
     ]
     assert searched == [len(wide), len(beginnings) - len(wide)]
     assert sum("TEMP B-TREE FOR ORDER BY" in step for step in steps) == searched[1]
-    assert not any(step.startswith("SCAN") for step in steps if step != "SCAN p"), steps
+    assert not any(step.startswith("SCAN") for step in steps if step not in ("SCAN p", "SCAN d")), steps
+
+
+def test_the_latest_payments_are_searched(
+    ledger: Ledger, store: ReleaseStore, make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    """Those of others count for nothing."""
+    key = make("ann").release[:12]
+    origins = []
+    for question in ("a", "b", "c"):
+        origins.append(keep(ledger, make("ann", 5, question=question), b"rows"))
+        keep(ledger, make("bob", 5, question=f"{question} of bob"), b"rows")
+    while ledger.writer.waiting():
+        pass
+    for releases, payments, found in ((9, 9, 3), (2, 9, 2), (9, 1, 1), (9, 0, 0)):
+        monkeypatch.setattr(module, "MOST_PAID", releases)
+        monkeypatch.setattr(module, "MOST_PAYMENTS", payments)
+        assert [origin for origin, _ in store.paid([b""], ANN)] == origins[3 - found :]
+        assert len(store.paid([key], ANN)) <= found

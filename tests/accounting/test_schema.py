@@ -27,7 +27,7 @@ def test_a_ledger_from_before_an_index_is_whole_and_gets_it(tmp_path: Path):
     home = Home(tmp_path)
     home.open().close()
     with closing(home.store.connect(writing=True)) as connection:
-        connection.execute("DROP INDEX release_by_rows")
+        connection.execute("DROP INDEX debit_by_payer")
         connection.commit()
     with closing(home.store.connect(writing=False)) as connection:
         home.store.check(connection)
@@ -42,7 +42,7 @@ def test_an_index_that_cannot_be_made_now_is_made_later(tmp_path: Path, monkeypa
     home.open().close()
     monkeypatch.setattr(sqlite, "WAIT", 0.05)
     with closing(home.store.connect(writing=True)) as writer:
-        writer.execute("DROP INDEX release_by_rows")
+        writer.execute("DROP INDEX debit_by_payer")
         home.store.begin(writer)
         with closing(home.store.connect(writing=True)) as connection:
             assert schema.describe(connection) != schema.expected()
