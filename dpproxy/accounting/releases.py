@@ -185,10 +185,12 @@ _PAID: Final = (
     "(SELECT 1 FROM debit d WHERE d.origin = r.origin AND d.kind = ? AND d.name = ? AND d.member = ?) "
     "ORDER BY r.origin DESC LIMIT ?"
 )
-# Not a join either: PostgreSQL might read all releases.
+# Not a join either: PostgreSQL might read all releases. Looked up again in the table, which is verified, not the index.
 _LATEST: Final = (
     "SELECT origin, nano FROM (SELECT d.origin AS origin, "  # noqa: S608 - our own text
-    "(SELECT r.nano FROM release r WHERE r.origin = d.origin AND r.key >= ? AND r.key <= ?) AS nano "
-    f"FROM (SELECT origin FROM debit WHERE {PAYERS} AND kind = ? AND name = ? AND member = ? "
+    "(SELECT r.nano FROM release r WHERE r.origin = d.origin AND r.key >= ? AND r.key <= ? AND EXISTS "
+    "(SELECT 1 FROM debit p WHERE p.origin = d.origin AND p.kind = d.kind AND p.name = d.name "
+    "AND p.member = d.member)) AS nano "
+    f"FROM (SELECT origin, kind, name, member FROM debit WHERE {PAYERS} AND kind = ? AND name = ? AND member = ? "
     "ORDER BY origin DESC LIMIT ?) AS d) AS found WHERE nano IS NOT NULL LIMIT ?"
 )
