@@ -191,7 +191,7 @@ class PostgresStore:
         connection.expect(expected)
         return expected
 
-    def look(self, connection: book.StoreConnection) -> None:
+    def look(self, connection: book.StoreConnection, *, whole: bool = False) -> None:  # noqa: ARG002
         """Open a transaction that sees the state at its first read."""
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 

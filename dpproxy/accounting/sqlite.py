@@ -16,6 +16,9 @@ WAIT = 5
 TURN = 0.0005
 """Seconds between two attempts to write; the library itself would wait ten times as long, and all that wait for it."""
 
+MAPPED = 2**34
+"""The most bytes of a file that are mapped into memory."""
+
 
 class _File(sqlite3.Connection):
     """A connection with the identity (device and inode) of its file."""
@@ -108,8 +111,13 @@ class SQLite:
         row: book.Row | None = connection.execute(book.HEAD).fetchone()
         return row
 
-    def look(self, connection: book.StoreConnection) -> None:
-        """Open a transaction that sees the state at its first read."""
+    def look(self, connection: book.StoreConnection, *, whole: bool = False) -> None:
+        """Open a transaction that sees the state at its first read; a mapped file is read in half the time.
+
+        A fault of the disk then ends the process: so only where a verification reads all of it.
+        """
+        if whole:
+            connection.execute(f"PRAGMA mmap_size = {MAPPED}").fetchall()
         connection.execute("BEGIN")
 
     def check(self, connection: book.StoreConnection) -> None:

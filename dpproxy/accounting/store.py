@@ -72,8 +72,8 @@ class Store(Protocol):
         A server may return the ``expected`` row unseen: reading and committing raise ``Overtaken`` where it is another.
         """
 
-    def look(self, connection: StoreConnection) -> None:
-        """Open a reading transaction, which sees one state of the database."""
+    def look(self, connection: StoreConnection, *, whole: bool = False) -> None:
+        """Open a reading transaction, which sees one state of the database; ``whole`` to read all of it."""
 
     def check(self, connection: StoreConnection) -> None:
         """Raise ``Mismatch`` where its tables are not those of a ledger."""

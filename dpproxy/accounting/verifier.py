@@ -31,8 +31,8 @@ SMALL: Final = 30_000
 LEAST: Final = 10_000
 """Entries of one piece, or more."""
 NICE: Final = 19
-_PAGES: Final = 0.25
-"""What checking all pages takes, as a part of what walking along all entries takes."""
+_PAGES: Final = 0.1
+"""What checking all pages takes, as a part of all else, less what starting another process takes."""
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _BEYOND: Final = 2**63 - 1
 Order = dict[str, Any]
@@ -161,6 +161,7 @@ def _do_piece(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
     sequence, mac, at = order["begin"]
     begin, until = ChainPlace(sequence, bytes.fromhex(mac), at), order["until"]
     with closing(store.connect(writing=False)) as connection:
+        store.look(connection, whole=True)
         check_releases(connection, seals, sequence, until)
         walked = walk(connection, seals, begin, until)
     return {

@@ -65,7 +65,7 @@ def verify(
         except Missing as error:
             missing = error
     with closing(store.connect(writing=False)) as connection:
-        store.look(connection)
+        store.look(connection, whole=True)
         try:
             head = _head(store, connection, seals)
             if since is not None and _fits(connection, since, head if mark is None else marked, head):
