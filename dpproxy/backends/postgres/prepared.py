@@ -23,6 +23,8 @@ LAYOUT = 1
 """Goes up when the same tables shall be prepared otherwise."""
 MARK = "dp_"
 """Begins the name of every prepared table."""
+NEAR = {"random_page_cost": "1"}
+"""The pages of some days lie together: a server that expects them apart reads all of a table of 100 million rows."""
 _MOMENTS = (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.INSTANT)
 
 
@@ -34,6 +36,7 @@ class PostgresPrepared:
 
     def __init__(self, server: PostgresServer, schema: str, source: str, secret: bytes) -> None:
         self._server, self._schema, self._secret = server, schema, secret
+        server.settings |= NEAR
         try:
             role = _check(server, schema)
         except StartupError as error:

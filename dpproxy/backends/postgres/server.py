@@ -78,6 +78,8 @@ class PostgresServer:
     def __init__(self, url: str, name: str, limit: float, schemas: Sequence[str] = ()) -> None:
         self._url = url
         self._name = name
+        self.settings = dict[str, str]()
+        """What else is set on each connection from now on."""
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
         self._running = Running()
@@ -231,7 +233,7 @@ class PostgresServer:
     def _connect(
         self, settings: Mapping[str, str] = SETTINGS, limit: float | None = None
     ) -> psycopg.Connection[Any]:
-        given = {**SETTINGS, **settings}
+        given = {**SETTINGS, **self.settings, **settings}
         options = " ".join(f"-c {k}={v.replace(' ', chr(92) + ' ')}" for k, v in given.items())
         milliseconds = int(((limit or self.limit) + GRACE) * 1000)
         connection = psycopg.connect(

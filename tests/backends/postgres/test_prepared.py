@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import duckdb
@@ -158,6 +158,16 @@ def test_days_have_an_index(postgres: Server, opened: Open):
     with psycopg.connect(url) as connection:
         [(sql,)] = connection.execute("SELECT indexdef FROM pg_indexes WHERE schemaname = 'kept'").fetchall()
     assert sql.endswith("USING brin (d)")
+
+
+def test_pages_of_prepared_tables_are_expected_to_lie_together(postgres: Server):
+    url = made(postgres)
+    cost = "SELECT current_setting('random_page_cost')"
+    with closing(PostgresServer(url, "main", 30.0)) as server:
+        assert server.catalogue(cost, []) == [("4",)]
+        server.close()
+        PostgresPrepared(server, "kept", "main", SECRET)
+        assert server.catalogue(cost, []) == [("1",)]
 
 
 def test_another_secret_or_other_declarations_have_other_tables(postgres: Server, opened: Open):
