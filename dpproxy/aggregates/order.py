@@ -5,7 +5,6 @@ error is one of rank: how many rows stand between what is released and the quant
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +22,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double
+from dpproxy.values.days import micros, midnight
 from dpproxy.values.errors import BoundsMissing, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ, SqlType
 from udfs.mechanisms.quantile import Quantile
@@ -106,12 +106,12 @@ class OrderStatistic(Struct, frozen=True):
         first = self.argument.typed.first
         if first is not None and self.type.oid == DATE.oid:
             days = duck.cast(inside, "INTEGER")
-            return Typed(duck.binary("+", duck.constant(_day(first)), days), DATE, nullable=False)
+            return Typed(duck.binary("+", duck.constant(midnight(first).date()), days), DATE, nullable=False)
         if first is not None and self.type.oid == TIMESTAMP.oid:
-            since = duck.binary("+", inside, duck.integer(_micros(first)))
+            since = duck.binary("+", inside, duck.integer(micros(first)))
             return Typed(duck.call("make_timestamp", duck.cast(since, "BIGINT")), TIMESTAMP, nullable=False)
         if first is not None and self.type.oid == TIMESTAMPTZ.oid:
-            since = duck.binary("+", inside, duck.integer(_micros(first)))
+            since = duck.binary("+", inside, duck.integer(micros(first)))
             moment = duck.call("make_timestamp", duck.cast(since, "BIGINT"))
             return Typed(duck.call("timezone", nodes.Text("UTC"), moment), TIMESTAMPTZ, nullable=False)
         scale = self.argument.typed.scale
@@ -181,22 +181,13 @@ def _operand(
             position=position(node),
         )
     if typed.type.oid == DATE.oid:
-        steps = duck.cast(duck.binary("-", typed.sql, duck.constant(_day(typed.first))), "BIGINT")
-        high = (_day(typed.last) - _day(typed.first)).days
+        steps = duck.cast(duck.binary("-", typed.sql, duck.constant(midnight(typed.first).date())), "BIGINT")
+        high = (midnight(typed.last).date() - midnight(typed.first).date()).days
     else:
-        steps = duck.binary("-", duck.call("epoch_us", typed.sql), duck.integer(_micros(typed.first)))
-        high = _micros(typed.last) - _micros(typed.first)
+        steps = duck.binary("-", duck.call("epoch_us", typed.sql), duck.integer(micros(typed.first)))
+        high = micros(typed.last) - micros(typed.first)
     inside = duck.clamp(steps, duck.integer(0), duck.integer(high))
     return Argument(nodes.Paren(inside), Fraction(1), 0, high, typed)
-
-
-def _day(moment: date) -> date:
-    return moment.date() if isinstance(moment, datetime) else moment
-
-
-def _micros(moment: date) -> int:
-    at = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001
-    return (at - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001 - of a type without zone
 
 
 def extreme(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401

@@ -14,7 +14,8 @@ from dpproxy.analysis.intervals import read_interval
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import Typed, midnight
+from dpproxy.analysis.typed import Typed
+from dpproxy.values.days import MICROSECOND, micros, midnight
 from dpproxy.values.errors import (
     InvalidParameter,
     NumberOutOfRange,
@@ -23,9 +24,6 @@ from dpproxy.values.errors import (
 )
 from dpproxy.values.pgtypes import DATE, TEXT, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from dpproxy.wire.intervals import Interval
-
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the type has no time zone
-_MICROSECOND = timedelta(microseconds=1)
 
 # --- date_bin
 
@@ -54,8 +52,8 @@ def _binned(node: exp.Expr, value: Typed, stride: timedelta, origin: datetime, s
     if value.is_constant:
         return from_value(ends[0], TIMESTAMP)
     base = _bin(first, stride, origin, node)
-    since = duck.binary("-", duck.call("epoch_us", value.sql), duck.integer((base - _EPOCH) // _MICROSECOND))
-    rest = duck.binary("%", since, duck.integer(stride // _MICROSECOND))
+    since = duck.binary("-", duck.call("epoch_us", value.sql), duck.integer(micros(base)))
+    rest = duck.binary("%", since, duck.integer(stride // MICROSECOND))
     back = duck.call("to_microseconds", duck.binary("-", duck.integer(0), rest))
     return replace(value, sql=duck.binary("+", value.sql, back), first=ends[0], last=ends[1])
 

@@ -14,8 +14,9 @@ from dpproxy.analysis.instants import is_instant, to_instant
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, exactly, midnight, null
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, exactly, null
 from dpproxy.analysis.unseen import LARGEST
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import (
     DATE,

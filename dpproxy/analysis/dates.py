@@ -13,13 +13,12 @@ from dpproxy.analysis.intervals import MOST_DAYS, moved, moved_sql, read_interva
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import Typed, midnight, null
+from dpproxy.analysis.typed import Typed, null
+from dpproxy.values.days import micros, midnight
 from dpproxy.values.errors import BoundsMissing, NumberOutOfRange, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ
 from dpproxy.wire.intervals import Interval
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the type has no time zone
-_MICROSECOND = timedelta(microseconds=1)
 _OF_INSTANTS = (
     "Of a public one there is extract(epoch FROM x), and so floor(extract(epoch FROM x) / 3600) * 3600."
 )
@@ -57,7 +56,7 @@ FIELDS: dict[str, DateField] = {
     "SECOND": DateField("microseconds", 0, 59_999_999, 6, of_time=True),
     "MILLISECONDS": DateField("microseconds", 0, 59_999_999, 3, of_time=True),
     "MICROSECONDS": DateField("microseconds", 0, 59_999_999, of_time=True),
-    "EPOCH": DateField("epoch_us", 0, 0, 6, rising=lambda d: (d - _EPOCH) // _MICROSECOND),
+    "EPOCH": DateField("epoch_us", 0, 0, 6, rising=micros),
 }
 """What EXTRACT answers: each a whole number of steps of ``10**-scale``."""
 

@@ -24,7 +24,8 @@ from dpproxy.analysis.keys import MOST_KEYS, GroupKey, Value, Values, check_size
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed, as_double, midnight
+from dpproxy.analysis.typed import Typed, as_double
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
 

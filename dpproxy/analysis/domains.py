@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.literals import LIMITS
-from dpproxy.analysis.typed import WIDEST, Typed, midnight, nearest_double, null
+from dpproxy.analysis.typed import WIDEST, Typed, nearest_double, null
 from dpproxy.policy.model import Between, Discovered, Domain, Members, Outside, References, Scalar
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import BoundsMissing, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMPTZ, Column
 

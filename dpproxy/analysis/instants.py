@@ -18,7 +18,8 @@ from dpproxy.analysis.intervals import moved_sql
 from dpproxy.analysis.literals import constant_moment, from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.typed import Typed, midnight
+from dpproxy.analysis.typed import Typed
+from dpproxy.values.days import MICROSECOND, midnight
 from dpproxy.values.errors import InvalidParameter, NumberOutOfRange, TooComplex, Unsupported
 from dpproxy.values.pgtypes import DATE, TIMESTAMP, TIMESTAMPTZ
 from dpproxy.wire.intervals import Interval
@@ -158,7 +159,7 @@ def _shifted(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope, clock: _C
 
 
 def _by(sql: nodes.Expr, offset: timedelta) -> nodes.Expr:
-    return moved_sql(sql, Interval(microseconds=offset // timedelta(microseconds=1)))
+    return moved_sql(sql, Interval(microseconds=offset // MICROSECOND))
 
 
 # --- what is computed

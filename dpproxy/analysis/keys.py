@@ -10,8 +10,9 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Rest
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
-from dpproxy.analysis.typed import Typed, midnight
+from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import BoundsMissing, TooComplex
 from dpproxy.values.pgtypes import (
     BOOL,

@@ -1,6 +1,6 @@
 """A compiled expression: DuckDB SQL with its PostgreSQL type, its bounds and whether it can be NULL."""
 
-from datetime import date, datetime
+from datetime import date
 from fractions import Fraction
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.plain import engine_type
 from dpproxy.analysis.unseen import Unseen
 from dpproxy.policy.model import Scalar
+from dpproxy.values.days import midnight
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
@@ -178,13 +179,6 @@ def with_digits(value: Typed, exact: Typed | None) -> Typed:
 def nearest_double(bound: Fraction | None) -> Fraction | None:
     """The bound as a DOUBLE, None where it is none or too large."""
     return None if bound is None or abs(bound) > LARGEST_DOUBLE else Fraction(float(bound))
-
-
-def midnight(day: date) -> datetime:
-    """A day's first moment; a ``datetime`` is one already."""
-    if isinstance(day, datetime):
-        return day
-    return datetime(day.year, day.month, day.day)  # noqa: DTZ001 - the type has no time zone
 
 
 def number(value: Fraction, *, float_type: SqlType | None = None) -> Typed:

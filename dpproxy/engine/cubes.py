@@ -196,7 +196,7 @@ def _is_granted(view: Materialized, policy: Policy, caller: Caller) -> bool:
         and view.name == view.view
         and view.data_version == policy.data_version
         and view.definition == protected_view(declared)
-        and any(g.table == view.view and g.role in caller.roles for g in policy.grants)
+        and view.view in policy.granted_to(caller.roles)
     )
 
 

@@ -208,7 +208,7 @@ def _verified(
 
 def may_see_exact(policy: Policy, caller: Caller, tables: Iterable[str]) -> bool:
     """Whether the caller's roles together have EXACT SELECT on all these tables; administrators need the grant, too."""
-    granted = {g.table for g in policy.exact if g.role in caller.roles}
+    granted = policy.exact_to(caller.roles)
     return set(tables) <= granted
 
 

@@ -63,7 +63,7 @@ def catalogue_view(
 ) -> CatalogueView:
     """The catalogue as this caller sees it."""
     tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
-    exact = {g.table for g in policy.exact if g.role in caller.roles}
+    exact = policy.exact_to(caller.roles)
     found = [
         CatalogueRelation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
         if t.name in exact

@@ -112,23 +112,36 @@ def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> T
     """
     name = table_name(table)
     found = context.policy.tables.get(name)
-    granted = inside or any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
+    granted = inside or name in context.policy.granted_to(context.caller.roles)
     if found is None or not _visible(found, context, granted=granted):
         hint = _instead(table, context)
         raise UndefinedTable(f'relation "{name}" does not exist', hint=hint, position=position(table))
     if not granted and found.exposure is not Exposure.PUBLIC:
-        raise NotGranted(
-            f'SELECT on table "{name}" is granted to none of your roles',
-            hint=f"Grant it with the budget that pays: {granting(name, context)}",
-            position=position(table),
-        )
+        raise not_granted("table", name, table, context)
     return found
+
+
+def not_granted(
+    kind: str, name: str, node: exp.Table, context: Context, *, is_paid: bool = True
+) -> NotGranted:
+    """The refusal of what exists and is granted to nobody who asks."""
+    role, budget = (
+        min(context.caller.roles, default="analyst"),
+        min(context.policy.budgets, default="analysts"),
+    )
+    paid = f" WITH PRIVACY BUDGET {identifier(budget)}" if is_paid else ""
+    payer = " with the budget that pays" if is_paid else ""
+    return NotGranted(
+        f'SELECT on {kind} "{name}" is granted to none of your roles',
+        hint=f"Grant it{payer}: GRANT SELECT ON {table_text(name)} TO {identifier(role)}{paid};",
+        position=position(node),
+    )
 
 
 def _instead(table: exp.Table, context: Context) -> str | None:
     """What to write in the place of a table that is not there, of what the caller may know of."""
     policy, roles = context.policy, context.caller.roles
-    granted = {g.table for g in policy.grants if g.role in roles}
+    granted = policy.granted_to(roles)
     known = [n for n, one in policy.tables.items() if _visible(one, context, granted=n in granted)]
     found = min((n for n in known if n.rpartition(".")[2] == table.name), default=None)
     if found is not None:
@@ -143,7 +156,7 @@ def _instead(table: exp.Table, context: Context) -> str | None:
 
 def is_known(name: str, context: Context) -> bool:
     """Whether a table or view of that name is there for the caller."""
-    granted = any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
+    granted = name in context.policy.granted_to(context.caller.roles)
     table = context.policy.tables.get(name)
     if table is not None and _visible(table, context, granted=granted):
         return True
@@ -208,16 +221,6 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
             position=at,
         )
     return payer, budget
-
-
-def granting(name: str, context: Context, *, is_paid: bool = True) -> str:
-    """The statement by which an administrator grants SELECT to a role of their own, from a budget that there is."""
-    role, budget = (
-        min(context.caller.roles, default="analyst"),
-        min(context.policy.budgets, default="analysts"),
-    )
-    paid = f" WITH PRIVACY BUDGET {identifier(budget)}" if is_paid else ""
-    return f"GRANT SELECT ON {table_text(name)} TO {identifier(role)}{paid};"
 
 
 def _choose_budget(tables: Sequence[Use], context: Context, at: int | None) -> Budget:

@@ -49,10 +49,10 @@ def exact_tables(tree: exp.Expr, context: Context) -> tuple[str, ...]:
     A name of WITH that is also a table's counts as that table: the statement then is exact less often, never more.
     """
     roles, policy = context.caller.roles, context.policy
-    granted = {g.table for g in policy.exact if g.role in roles}
+    granted = policy.exact_to(roles)
     if not granted or any(table_name(node) in context.views for node in tree.find_all(exp.Table)):
         return ()
-    paid = {g.table for g in policy.grants if g.role in roles}
+    paid = policy.granted_to(roles)
     named: dict[str, exp.Table] = {}
     for node in tree.find_all(exp.Table):
         for table in context.schema.bases(table_name(node)):

@@ -6,7 +6,7 @@ rows as numbers. That statement is the view's alone: nothing that analysts send 
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date
 from fractions import Fraction
 
 from msgspec import Struct
@@ -44,6 +44,7 @@ from dpproxy.policy.model import (
     Taxonomic,
 )
 from dpproxy.sql.quoting import identifier, table_text
+from dpproxy.values.days import MICROSECOND, micros, midnight
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import Listed, MomentColumn, NumberColumn, PlacesOf, ViewColumn
@@ -239,20 +240,16 @@ def _since(field: Field, typed: Typed) -> tuple[MomentColumn, nodes.Expr]:
             f'column "{field.name}" has no declared bounds',
             hint="An administrator declares them with DOMAIN BETWEEN.",
         )
-    first, last = _moment(typed.first), _moment(typed.last)
+    first, last = midnight(typed.first), midnight(typed.last)
     if typed.type.oid == DATE.oid:
         high = (last - first).days
         sql = duck.cast(duck.binary("-", typed.sql, duck.constant(first.date())), "BIGINT")
     else:
-        high = (last - first) // timedelta(microseconds=1)
-        start = duck.integer((first - _EPOCH) // timedelta(microseconds=1))
+        high = (last - first) // MICROSECOND
+        start = duck.integer(micros(first))
         sql = duck.binary("-", duck.call("epoch_us", typed.sql), start)
     steps = NumberColumn.of(0, high, _ONE)
     return MomentColumn(0, high, _ONE, steps.step, first), sql
-
-
-def _moment(day: date) -> datetime:
-    return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001 - no zone
 
 
 def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[ViewColumn, nodes.Expr]:
@@ -340,7 +337,6 @@ def _expected(scan: Scan, owner: TablePolicy, tables: Sequence[str], policy: Pol
 
 _ANY = Fraction(1, 10**6)
 _ONE = Fraction(1)
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of a type without zone
 _AS_THEY_ARE = frozenset({BOOL.oid, DATE.oid, TIMESTAMP.oid, *FLOATS})
 ORDERED = frozenset({BOOL.oid, DATE.oid, TIMESTAMP.oid})
 """Types whose order means something, beside those of numbers."""

@@ -141,7 +141,7 @@ def _view_for(tree: exp.Expr, context: Context, *, inside: bool) -> Materialized
 
 def _is_protected(name: str, context: Context) -> bool:
     policy = context.policy.tables.get(name)
-    granted = any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
+    granted = name in context.policy.granted_to(context.caller.roles)
     return policy is not None and policy.exposure is Exposure.PROTECTED and granted
 
 

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.planner.access import Context, Use, granting, table_name
+from dpproxy.planner.access import Context, Use, not_granted, table_name
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.planner.rows.scans import is_public
 from dpproxy.planner.view_text import AcceptedView, check_stars, read_text
 from dpproxy.policy.model import Policy, TablePolicy
-from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedTable, Unsupported
+from dpproxy.values.errors import Refusal, UndefinedColumn, UndefinedTable, Unsupported
 from dpproxy.values.pgtypes import Schema, View
 
 DEEPEST_VIEW = 8
@@ -102,15 +102,11 @@ def find_view(node: exp.Table, context: Context, *, inside: bool) -> Readable | 
     found = context.schema.views.get(name)
     if found is None:
         return None
-    granted = inside or any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
+    granted = inside or name in context.policy.granted_to(context.caller.roles)
     if isinstance(found, Readable) and granted:
         return found
     if isinstance(found, Readable) and context.caller.is_admin:
-        raise NotGranted(
-            f'SELECT on view "{name}" is granted to none of your roles',
-            hint=f"Grant it with the budget that pays: {granting(name, context)}",
-            position=position(node),
-        )
+        raise not_granted("view", name, node, context)
     raise UndefinedTable(f'relation "{name}" does not exist', position=position(node))
 
 

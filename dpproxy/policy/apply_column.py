@@ -3,6 +3,7 @@
 from datetime import date, datetime
 from fractions import Fraction
 from functools import partial
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -26,6 +27,7 @@ from dpproxy.policy.statements import (
     SetReferences,
     SetTaxonomy,
 )
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import InvalidParameter, InvalidText, TypeMismatch
 from dpproxy.values.pgtypes import Column, Schema
 
@@ -89,18 +91,12 @@ def _alike(low: Scalar, high: Scalar, position: int | None) -> tuple[Scalar, Sca
     if (len(kinds) == 1 and _is_zoned(low) == _is_zoned(high)) or kinds <= {int, Fraction}:
         return low, high
     if kinds <= {date, datetime} and not (_is_zoned(low) or _is_zoned(high)):
-        return _midnight(low), _midnight(high)
+        return midnight(cast("date", low)), midnight(cast("date", high))
     raise TypeMismatch("the bounds are of different types", position=position)
 
 
 def _is_zoned(value: Scalar) -> bool:
     return isinstance(value, datetime) and value.tzinfo is not None
-
-
-def _midnight(value: Scalar) -> Scalar:
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - of a type without zone
-    return value
 
 
 def _bound(literal: Literal, column: Column | None, clock: Clock) -> Scalar:

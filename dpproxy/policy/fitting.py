@@ -8,6 +8,7 @@ from typing import cast
 from dpproxy.policy.constants import read_date, read_timestamp, read_timestamptz
 from dpproxy.policy.model import Scalar
 from dpproxy.policy.statements import Literal, LiteralKind
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, TypeMismatch
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -114,8 +115,7 @@ def _as_it_is(literal: Literal, _: SqlType) -> Scalar:
 
 
 def _midnight(literal: Literal, _: SqlType) -> datetime:
-    day = cast("date", literal.value)
-    return datetime(day.year, day.month, day.day)  # noqa: DTZ001 - of a type without zone
+    return midnight(cast("date", literal.value))
 
 
 def _zoned(clock: Clock) -> "_Readers":

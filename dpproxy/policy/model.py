@@ -3,6 +3,7 @@
 Everything here is public by decision of the owner; nothing is read from rows. What is not declared is hidden.
 """
 
+from collections.abc import Collection
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
@@ -277,3 +278,11 @@ class Policy(Struct, frozen=True):
     exact: tuple[ExactGrant, ...] = ()
     taxonomies: dict[str, Taxonomy] = field(default_factory=dict)
     views: dict[str, ProtectedView] = field(default_factory=dict)
+
+    def granted_to(self, roles: Collection[str]) -> frozenset[str]:
+        """The tables and views that one of these roles may ask about."""
+        return frozenset(grant.table for grant in self.grants if grant.role in roles)
+
+    def exact_to(self, roles: Collection[str]) -> frozenset[str]:
+        """The tables that one of these roles may read without noise."""
+        return frozenset(grant.table for grant in self.exact if grant.role in roles)

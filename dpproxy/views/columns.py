@@ -5,7 +5,7 @@ places of rows.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,6 +17,7 @@ from msgspec import Struct
 from dpproxy.anonymize.model import Categories, ConceptGraph, Domain, LatticeDomain
 from dpproxy.policy.model import ColumnClass, Scalar
 from dpproxy.sql.quoting import quoted
+from dpproxy.values.days import EPOCH, micros, midnight
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.values.structs import PartlyShown
 
@@ -154,17 +155,9 @@ def _moments(column: ViewColumn, places: Places) -> pa.Array:
         raise TypeError("no moments")
     since = np.clip(moments.low + places * moments.step, moments.low, moments.high)
     if column.type.oid == DATE.oid:
-        days = (moments.first.toordinal() - _EPOCH.toordinal() + since).astype(np.int32)
+        days = (moments.first.toordinal() - EPOCH.toordinal() + since).astype(np.int32)
         return pa.array(days, pa.int32()).cast(pa.date32())
-    micros = (_moment(moments.first) - _EPOCH) // timedelta(microseconds=1) + since
-    return pa.array(micros, pa.int64()).cast(pa.timestamp("us"))
-
-
-def _moment(day: date) -> datetime:
-    return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001 - no zone
-
-
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of a type without zone
+    return pa.array(micros(moments.first) + since, pa.int64()).cast(pa.timestamp("us"))
 
 
 _TYPES: dict[int, pa.DataType] = {
@@ -240,4 +233,4 @@ def shown_column(column: ViewColumn, *, inside: bool) -> ShownColumn:
 def _end(places: MomentColumn, kind: SqlType, number: int) -> date:
     if kind.oid == DATE.oid:
         return date.fromordinal(places.first.toordinal() + number)
-    return _moment(places.first) + timedelta(microseconds=number)
+    return midnight(places.first) + timedelta(microseconds=number)

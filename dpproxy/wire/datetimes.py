@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from enum import Enum
 from typing import Final
 
-from dpproxy.wire.times import fraction, offset_text
+from dpproxy.wire.times import fraction, fraction_text, offset, offset_text
 from dpproxy.wire.zones import zone as zone_of
 
 _TEXT: Final = re.compile(
@@ -61,12 +61,7 @@ def _local(parts: dict[str, str | None]) -> datetime:
 
 
 def _zone(parts: dict[str, str | None]) -> timezone:
-    hours, minutes, seconds = (int(parts[name] or 0) for name in ("zh", "zm", "zs"))
-    minutes += int(parts["zmm"] or 0)
-    if minutes > 59 or seconds > 59 or hours > 15:
-        raise ValueError
-    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    return timezone(-offset if parts["sign"] == "-" else offset)
+    return offset(parts["sign"], parts["zh"], parts["zmm"] or parts["zm"], parts["zs"])
 
 
 def read_date_text(data: bytes) -> date | Endless:
@@ -137,8 +132,7 @@ def write_timestamp_text(value: datetime | Endless) -> bytes:
     """YYYY-MM-DD HH:MM:SS, with the fraction of the second if it has one."""
     if isinstance(value, Endless):
         return value.value
-    fraction = f".{value.microsecond:06d}".rstrip("0") if value.microsecond else ""
-    return write_date_text(value) + f" {value:%H:%M:%S}{fraction}".encode()
+    return write_date_text(value) + f" {value:%H:%M:%S}{fraction_text(value.microsecond)}".encode()
 
 
 def write_timestamptz_text(value: datetime | Endless, zone: str = "") -> bytes:
@@ -146,8 +140,8 @@ def write_timestamptz_text(value: datetime | Endless, zone: str = "") -> bytes:
     if isinstance(value, Endless):
         return value.value
     local = _as_utc(value).astimezone(zone_of(zone))
-    offset = local.utcoffset() or timedelta()
-    return write_timestamp_text(local) + offset_text(round(offset.total_seconds()))
+    east = local.utcoffset() or timedelta()
+    return write_timestamp_text(local) + offset_text(round(east.total_seconds()))
 
 
 def write_date_binary(value: date | Endless) -> bytes:

@@ -14,7 +14,8 @@ from typing import Final
 
 from msgspec import Struct
 
-SECOND: Final = 1_000_000
+from dpproxy.wire.times import SECOND, clock_parts, fraction_text
+
 HOUR: Final = 3600 * SECOND
 DAY: Final = 24 * HOUR
 _BINARY: Final = struct.Struct("!qii")
@@ -203,16 +204,6 @@ def _years(interval: Interval) -> tuple[int, int]:
     return sign * years, sign * months
 
 
-def _clock(ticks: int) -> tuple[int, int, int, int]:
-    """Hours, minutes, seconds and microseconds, of a size."""
-    seconds, fraction = divmod(ticks, SECOND)
-    return seconds // 3600, seconds // 60 % 60, seconds % 60, fraction
-
-
-def _fraction(microseconds: int) -> str:
-    return f".{microseconds:06d}".rstrip("0") if microseconds else ""
-
-
 def _postgres(interval: Interval) -> str:
     parts: list[str] = []
     was_negative = False
@@ -224,16 +215,16 @@ def _postgres(interval: Interval) -> str:
             was_negative = count < 0
     ticks = interval.microseconds
     if ticks or not parts:
-        hour, minute, second, fraction = _clock(abs(ticks))
+        hour, minute, second, fraction = clock_parts(abs(ticks))
         sign = "-" if ticks < 0 else "+" if was_negative else ""
-        parts.append(f"{sign}{hour:02d}:{minute:02d}:{second:02d}{_fraction(fraction)}")
+        parts.append(f"{sign}{hour:02d}:{minute:02d}:{second:02d}{fraction_text(fraction)}")
     return " ".join(parts)
 
 
 def _verbose(interval: Interval) -> str:
     """Every number after the first negative or positive one is shown in its direction, ``ago`` at the end."""
     ticks = interval.microseconds
-    hour, minute, second, fraction = _clock(abs(ticks))
+    hour, minute, second, fraction = clock_parts(abs(ticks))
     sign = -1 if ticks < 0 else 1
     counts = (*_years(interval), interval.days, sign * hour, sign * minute)
     first = next((count for count in (*counts, ticks) if count), 0)
@@ -246,7 +237,7 @@ def _verbose(interval: Interval) -> str:
     if second or fraction:
         minus = "-" if sign * ago < 0 else ""
         exactly_one = second == 1 and not fraction
-        parts.append(f"{minus}{second}{_fraction(fraction)} sec{'' if exactly_one else 's'}")
+        parts.append(f"{minus}{second}{fraction_text(fraction)} sec{'' if exactly_one else 's'}")
     return " ".join(["@", *(parts or ["0"]), *(["ago"] if ago < 0 else [])])
 
 
@@ -254,19 +245,19 @@ def _iso(interval: Interval) -> str:
     years, months = _years(interval)
     date = "".join(f"{n}{unit}" for n, unit in zip((years, months, interval.days), "YMD", strict=True) if n)
     ticks = interval.microseconds
-    hour, minute, second, fraction = _clock(abs(ticks))
+    hour, minute, second, fraction = clock_parts(abs(ticks))
     sign = "-" if ticks < 0 else ""
     clock = "".join(f"{sign}{n}{unit}" for n, unit in ((hour, "H"), (minute, "M")) if n)
     if second or fraction:
-        clock += f"{sign}{second}{_fraction(fraction)}S"
+        clock += f"{sign}{second}{fraction_text(fraction)}S"
     return f"P{date}{'T' if clock else ''}{clock}" if date or clock else "PT0S"
 
 
 def _standard(interval: Interval) -> str:
     years, months = _years(interval)
     days, ticks = interval.days, interval.microseconds
-    hour, minute, second, fraction = _clock(abs(ticks))
-    clock = f"{hour}:{minute:02d}:{second:02d}{_fraction(fraction)}"
+    hour, minute, second, fraction = clock_parts(abs(ticks))
+    clock = f"{hour}:{minute:02d}:{second:02d}{fraction_text(fraction)}"
     signs = {count > 0 for count in (interval.months, days, ticks) if count}
     has_day_time = bool(days or ticks)
     if not signs:

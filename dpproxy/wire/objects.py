@@ -26,6 +26,11 @@ def read_object_binary(data: bytes) -> str:
     return str(struct.unpack("!I", data)[0])
 
 
+def no_record(_data: bytes) -> object:
+    """Errors: ``Unsupported``."""
+    raise Unsupported("parameter of type record")
+
+
 def no_binary_record(_value: str) -> bytes:
     """Its fields have no types here. Errors: ``Unsupported``."""
     raise Unsupported("a row as a value has no binary form here", hint="Select its fields.")

@@ -4,7 +4,7 @@ The end of a day, 24:00:00, is ``END_OF_DAY``, which ``datetime.time`` has no va
 """
 
 import re
-from datetime import UTC, time, timedelta, timezone
+from datetime import time, timedelta, timezone
 from typing import Final
 
 SECOND: Final = 1_000_000
@@ -72,13 +72,16 @@ def read_tz_text(data: bytes) -> time:
 
 
 def _zone(found: re.Match[str]) -> timezone:
-    if found["sign"] is None:
-        return UTC
-    hours, minutes, seconds = (int(found[name] or 0) for name in ("zh", "zm", "zs"))
+    return offset(found["sign"], found["zh"], found["zm"], found["zs"])
+
+
+def offset(sign: str | None, *parts: str | None) -> timezone:
+    """The zone of hours, minutes and seconds east of Greenwich, as they are written. Raises ``ValueError``."""
+    hours, minutes, seconds = (int(part or 0) for part in parts)
     if minutes > 59 or seconds > 59 or hours > 15:
         raise ValueError
     east = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    return timezone(-east if found["sign"] == "-" else east)
+    return timezone(-east if sign == "-" else east)
 
 
 def _number(data: bytes) -> int:
@@ -102,9 +105,19 @@ def read_tz_binary(data: bytes) -> time:
 
 def write_text(value: object) -> bytes:
     """HH:MM:SS, with the fraction of the second if it has one."""
-    seconds, fraction = divmod(to_ticks(value), SECOND)
-    tail = f".{fraction:06d}".rstrip("0") if fraction else ""
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}".encode()
+    hour, minute, second, fraction = clock_parts(to_ticks(value))
+    return f"{hour:02d}:{minute:02d}:{second:02d}{fraction_text(fraction)}".encode()
+
+
+def clock_parts(ticks: int) -> tuple[int, int, int, int]:
+    """Hours, minutes, seconds and microseconds, of a size."""
+    seconds, fraction = divmod(ticks, SECOND)
+    return seconds // 3600, seconds // 60 % 60, seconds % 60, fraction
+
+
+def fraction_text(microseconds: int) -> str:
+    """The digits behind a second, with the point."""
+    return f".{microseconds:06d}".rstrip("0") if microseconds else ""
 
 
 def write_tz_text(value: object) -> bytes:
@@ -129,10 +142,13 @@ def _east(value: object) -> int:
 
 def offset_text(east: int) -> bytes:
     """A zone as PostgreSQL writes it: minutes and seconds only where there are any."""
-    size = abs(east)
-    parts = [f"{size // 3600:02d}"]
-    if size % 3600:
-        parts.append(f"{size // 60 % 60:02d}")
-    if size % 60:
-        parts.append(f"{size % 60:02d}")
-    return ("-" if east < 0 else "+").encode() + ":".join(parts).encode()
+    return f"{'-' if east < 0 else '+'}{short_clock(abs(east))}".encode()
+
+
+def short_clock(seconds: int) -> str:
+    """Hours, and minutes and seconds where there are any."""
+    hours, rest = divmod(seconds, 3600)
+    parts = [hours, *divmod(rest, 60)]
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return ":".join(f"{part:02d}" for part in parts)

@@ -39,20 +39,6 @@ NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"
 Encoder = Callable[[Any], bytes]
 _Decoder = Callable[[bytes], object]
 
-_FULL_NAMES: Final[Mapping[int, str]] = MappingProxyType({
-    t.INT2.oid: "smallint",
-    t.INT4.oid: "integer",
-    t.INT8.oid: "bigint",
-    t.FLOAT4.oid: "real",
-    t.FLOAT8.oid: "double precision",
-    t.BOOL.oid: "boolean",
-    t.VARCHAR.oid: "character varying",
-    t.TIMESTAMP.oid: "timestamp without time zone",
-    t.TIMESTAMPTZ.oid: "timestamp with time zone",
-    t.TIME.oid: "time without time zone",
-    t.TIMETZ.oid: "time with time zone",
-    t.BPCHAR.oid: "character",
-})  # fmt: skip
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _MAX_DIGITS: Final = 4000
 _UUID: Final = re.compile(r"(\{)?[0-9a-fA-F]{4}(?:-?[0-9a-fA-F]{4}){7}(?(1)\})", re.ASCII)
@@ -230,7 +216,7 @@ def _write_bytea_binary(value: bytes) -> bytes:
     return bytes(memoryview(value))  # of a number, bytes() would make so many zeros
 
 
-# --- the tables: two decoders and two encoders for each type, text and binary --------------------------
+# --- the table: two decoders and two encoders for each type, text and binary ---------------------------
 
 
 _INTEGERS: Final = (
@@ -242,61 +228,44 @@ _INTEGERS: Final = (
 )
 _STRINGS: Final = (t.TEXT, t.VARCHAR, t.BPCHAR, t.NAME, t.UNKNOWN)
 
-_DECODERS: Final[Mapping[int, tuple[_Decoder, _Decoder]]] = MappingProxyType({
+_INTEGER_CODEC: Final = (_read_integer_text, _read_integer_binary, _write_integer_text, _write_integer_binary)
+_CODECS: Final[Mapping[int, tuple[Callable[..., Any], ...]]] = MappingProxyType({
     **{
-        kind.oid: (
-            partial(_read_integer_text, size=size, signed=signed),
-            partial(_read_integer_binary, size=size, signed=signed),
-        )
+        kind.oid: tuple(partial(change, size=size, signed=signed) for change in _INTEGER_CODEC)
         for kind, size, signed in _INTEGERS
     },
-    **{kind.oid: (_read_string, _read_string) for kind in _STRINGS},
-    t.BOOL.oid: (_read_bool_text, _read_bool_binary),
-    t.BYTEA.oid: (_read_bytea_text, bytes),
-    t.FLOAT4.oid: (floats.read4_text, floats.read4_binary),
-    t.FLOAT8.oid: (floats.read8_text, floats.read8_binary),
-    t.NUMERIC.oid: (numeric.read_text, numeric.read_binary),
-    t.DATE.oid: (datetimes.read_date_text, datetimes.read_date_binary),
-    t.TIMESTAMP.oid: (datetimes.read_timestamp_text, datetimes.read_timestamp_binary),
-    t.TIMESTAMPTZ.oid: (datetimes.read_timestamptz_text, datetimes.read_timestamptz_binary),
-    t.CHAR.oid: (_read_string, _read_char_binary),
-    t.JSON.oid: (_read_json, _read_json),
-    t.JSONB.oid: (_read_jsonb, _read_jsonb_binary),
-    t.TIME.oid: (times.read_text, times.read_binary),
-    t.TIMETZ.oid: (times.read_tz_text, times.read_tz_binary),
-    t.INTERVAL.oid: (intervals.read_text, intervals.read_binary),
-    t.UUID.oid: (_read_uuid_text, lambda data: UUID(bytes=data)),
-    t.INET.oid: (objects.read_inet_text, objects.read_inet_binary),
-    **{kind.oid: (_read_string, objects.read_object_binary) for kind in t.OBJECTS},
-})  # fmt: skip
-_ENCODERS: Final[Mapping[int, tuple[Encoder, Encoder]]] = MappingProxyType({
+    **{kind.oid: (_read_string, _read_string, _write_string, _write_string) for kind in _STRINGS},
+    t.BOOL.oid: (_read_bool_text, _read_bool_binary, _write_bool_text, _write_bool_binary),
+    t.BYTEA.oid: (_read_bytea_text, bytes, _write_bytea_text, _write_bytea_binary),
+    t.FLOAT4.oid: (floats.read4_text, floats.read4_binary, floats.write4_text, floats.write4_binary),
+    t.FLOAT8.oid: (floats.read8_text, floats.read8_binary, floats.write8_text, floats.write8_binary),
+    t.NUMERIC.oid: (numeric.read_text, numeric.read_binary, numeric.write_text, numeric.write_binary),
+    t.DATE.oid: (
+        datetimes.read_date_text, datetimes.read_date_binary, datetimes.write_date_text, datetimes.write_date_binary,
+    ),
+    t.TIMESTAMP.oid: (
+        datetimes.read_timestamp_text, datetimes.read_timestamp_binary,
+        datetimes.write_timestamp_text, datetimes.write_timestamp_binary,
+    ),
+    t.TIMESTAMPTZ.oid: (
+        datetimes.read_timestamptz_text, datetimes.read_timestamptz_binary,
+        datetimes.write_timestamptz_text, datetimes.write_timestamptz_binary,
+    ),
+    t.CHAR.oid: (_read_string, _read_char_binary, _write_string, _write_char_binary),
+    t.JSON.oid: (_read_json, _read_json, _write_string, _write_string),
+    t.JSONB.oid: (_read_jsonb, _read_jsonb_binary, _write_string, _write_jsonb_binary),
+    t.TIME.oid: (times.read_text, times.read_binary, times.write_text, times.write_binary),
+    t.TIMETZ.oid: (times.read_tz_text, times.read_tz_binary, times.write_tz_text, times.write_tz_binary),
+    t.INTERVAL.oid: (intervals.read_text, intervals.read_binary, intervals.write_text, intervals.write_binary),
+    t.UUID.oid: (_read_uuid_text, lambda data: UUID(bytes=data), _write_uuid_text, _write_uuid_binary),
+    t.INET.oid: (objects.read_inet_text, objects.read_inet_binary, _write_string, objects.write_inet_binary),
+    t.RECORD.oid: (objects.no_record, objects.no_record, _write_string, objects.no_binary_record),
     **{
-        kind.oid: (
-            partial(_write_integer_text, size=size, signed=signed),
-            partial(_write_integer_binary, size=size, signed=signed),
-        )
-        for kind, size, signed in _INTEGERS
+        kind.oid: (_read_string, objects.read_object_binary, objects.write_object_text, objects.write_object_binary)
+        for kind in t.OBJECTS
     },
-    **{kind.oid: (_write_string, _write_string) for kind in _STRINGS},
-    t.BOOL.oid: (_write_bool_text, _write_bool_binary),
-    t.BYTEA.oid: (_write_bytea_text, _write_bytea_binary),
-    t.FLOAT4.oid: (floats.write4_text, floats.write4_binary),
-    t.FLOAT8.oid: (floats.write8_text, floats.write8_binary),
-    t.NUMERIC.oid: (numeric.write_text, numeric.write_binary),
-    t.DATE.oid: (datetimes.write_date_text, datetimes.write_date_binary),
-    t.TIMESTAMP.oid: (datetimes.write_timestamp_text, datetimes.write_timestamp_binary),
-    t.TIMESTAMPTZ.oid: (datetimes.write_timestamptz_text, datetimes.write_timestamptz_binary),
-    t.CHAR.oid: (_write_string, _write_char_binary),
-    t.JSON.oid: (_write_string, _write_string),
-    t.JSONB.oid: (_write_string, _write_jsonb_binary),
-    t.TIME.oid: (times.write_text, times.write_binary),
-    t.TIMETZ.oid: (times.write_tz_text, times.write_tz_binary),
-    t.INTERVAL.oid: (intervals.write_text, intervals.write_binary),
-    t.UUID.oid: (_write_uuid_text, _write_uuid_binary),
-    t.INET.oid: (_write_string, objects.write_inet_binary),
-    t.RECORD.oid: (_write_string, objects.no_binary_record),
-    **{kind.oid: (objects.write_object_text, objects.write_object_binary) for kind in t.OBJECTS},
 })  # fmt: skip
+"""Of each type, how text and binary are read, and how they are written."""
 _FORMATS: Final = ("text", "binary")
 
 
@@ -316,23 +285,21 @@ def decode(type: SqlType, data: bytes, format: int) -> object:  # noqa: A002 - t
             return arrays.read_vector(data, read)
         return (arrays.read_text, arrays.read_binary)[format](data, read)
     except (ValueError, struct.error):
-        name = _FULL_NAMES.get(type.oid, type.name)
-        raise InvalidText(f"invalid {_FORMATS[format]} input for type {name}") from None
+        raise InvalidText(f"invalid {_FORMATS[format]} input for type {type.shown}") from None
     except OverflowError:
         raise out_of_range(type) from None
 
 
 def _decoder(type: SqlType, format: int) -> _Decoder:  # noqa: A002
-    if type.oid not in _DECODERS:
+    if type.oid not in _CODECS:
         raise Unsupported(f"parameter of type {type.shown}")
-    if type.oid == t.TIMESTAMPTZ.oid and not format:
-        return partial(datetimes.read_timestamptz_text, zone=type.style)
-    return _DECODERS[type.oid][format]
+    read = _CODECS[type.oid][format]
+    return partial(read, zone=type.style) if type.oid == t.TIMESTAMPTZ.oid and not format else read
 
 
 def out_of_range(type: SqlType) -> NumberOutOfRange:  # noqa: A002
     """The refusal of a value that the type cannot hold."""
-    return NumberOutOfRange(f"value out of range for type {_FULL_NAMES.get(type.oid, type.name)}")
+    return NumberOutOfRange(f"value out of range for type {type.shown}")
 
 
 def encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
@@ -347,9 +314,9 @@ def encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
 
 
 def _encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
-    if type.oid not in _ENCODERS:
+    if type.oid not in _CODECS:
         raise Unsupported(f"result of type {type.shown}")
-    write: Callable[..., bytes] = _ENCODERS[type.oid][format]
+    write = _CODECS[type.oid][2 + format]
     if type.oid == t.NUMERIC.oid and type.scale is not None:
         return partial(write, scale=type.scale)
     if type.oid == t.TIMESTAMPTZ.oid and not format:

@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
-from dpproxy.wire.intervals import SECOND, read_text
+from dpproxy.wire.intervals import read_text
+from dpproxy.wire.times import SECOND, short_clock
 
 _HOURS: Final = re.compile(r"[+-]?\d{1,2}(?:\.\d{1,6})?", re.ASCII)
 _POSIX: Final = re.compile(
@@ -56,19 +57,11 @@ def zone_name(name: str) -> str:
     found = zone(text)
     east = _east(text)
     if east is not None:
-        clock = _clock(abs(east))
+        clock = short_clock(abs(east))
         return f"<{'-' if east < 0 else '+'}{clock}>{'+' if east < 0 else '-'}{clock}"
     if isinstance(found, ZoneInfo):
         return found.key
     return _zone_names().get(text.lower(), text)
-
-
-def _clock(seconds: int) -> str:
-    hours, rest = divmod(seconds, 3600)
-    parts = [hours, *divmod(rest, 60)]
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    return ":".join(f"{part:02d}" for part in parts)
 
 
 def _east(text: str) -> int | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from dpproxy.analysis.relations import is_of_with
 from dpproxy.analysis.titles import folded
 from dpproxy.config.settings import FROM_ENGINE
 from dpproxy.pgcatalog.relations import TABLES
@@ -13,7 +14,7 @@ OWN_SCHEMAS = frozenset({"pg_catalog", "information_schema", "dp"})
 
 def is_relation(table: exp.Table) -> bool:
     """Whether a node names a relation, and no function or WITH query."""
-    return isinstance(table.this, exp.Identifier) and not (not table.db and _names_cte(table))
+    return isinstance(table.this, exp.Identifier) and (bool(table.db) or not is_of_with(table))
 
 
 def relations(tree: exp.Expr) -> Iterator[exp.Table]:
@@ -44,26 +45,3 @@ def is_own(table: exp.Table) -> bool:
     """Whether a relation is the catalogue's."""
     schema, name = folded(table.args.get("db")), folded(table.this)
     return schema in OWN_SCHEMAS if schema else ("pg_catalog", name) in TABLES or name.startswith("pg_")
-
-
-def _names_cte(table: exp.Table) -> bool:
-    name, below = folded(table.this), None
-    node: exp.Expr | None = table
-    while node is not None:
-        with_ = node.args.get("with_")
-        if with_ is not None and name in _in_reach(with_, below):
-            return True
-        if not isinstance(node, exp.With):
-            below = node
-        node = node.parent
-    return False
-
-
-def _in_reach(with_: exp.With, below: exp.Expr | None) -> set[str]:
-    """The WITH queries that the part of a statement under ``below`` may use: earlier ones, or all if RECURSIVE."""
-    names: list[str] = []
-    for cte in with_.expressions:
-        if cte is below and not with_.args.get("recursive"):
-            break
-        names.append(folded(cte.args["alias"].this))
-    return set(names)

@@ -20,7 +20,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.keys import GroupKey, inside, of_moments
 from dpproxy.analysis.position import position
-from dpproxy.analysis.typed import INT64, Typed, midnight
+from dpproxy.analysis.typed import INT64, Typed
 from dpproxy.planner.keys import derivation as derived
 from dpproxy.planner.keys.public_tables import public_key
 from dpproxy.planner.planning import Planning
@@ -29,6 +29,7 @@ from dpproxy.planner.release.stage import discovered_sql
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.model import Discovered
 from dpproxy.sql.quoting import table_text
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import DATE, INTEGERS, TEXT, TEXTS, TIMESTAMP
 from udfs.mechanisms.selection import LEAST_SHARE, Selection

@@ -13,7 +13,8 @@ from dpproxy.analysis import instants
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed, midnight
+from dpproxy.analysis.typed import Typed
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import TIMESTAMP, TIMESTAMPTZ, SqlType
 

@@ -8,11 +8,11 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
-from dpproxy.planner.access import Context, granting, table_name
+from dpproxy.planner.access import Context, not_granted, table_name
 from dpproxy.planner.open.limits import width
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.values.errors import NotGranted, UndefinedTable, UnitLost
+from dpproxy.values.errors import UndefinedTable, UnitLost
 from dpproxy.values.pgtypes import FLOATS
 from dpproxy.views.columns import ShownColumn
 from dpproxy.views.materialized import Materialized
@@ -30,17 +30,13 @@ def find_materialized(node: exp.Table, context: Context, *, inside: bool) -> Mat
     if found is None or inside or is_granted(found, context):
         return found
     if context.caller.is_admin:
-        raise NotGranted(
-            f'SELECT on protected view "{found.view}" is granted to none of your roles',
-            hint=f"Grant it: {granting(found.view, context, is_paid=found.inside)}",
-            position=position(node),
-        )
+        raise not_granted("protected view", found.view, node, context, is_paid=found.inside)
     raise UndefinedTable(f'relation "{table_name(node)}" does not exist', position=position(node))
 
 
 def is_granted(view: Materialized, context: Context) -> bool:
     """Whether the caller may read it."""
-    return any(g.table == view.view and g.role in context.caller.roles for g in context.policy.grants)
+    return view.view in context.policy.granted_to(context.caller.roles)
 
 
 def relation_of(node: exp.Table, view: Materialized, planning: Planning) -> Open:

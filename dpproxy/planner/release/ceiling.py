@@ -3,7 +3,6 @@
 Only what is shown is held to it: noise is as likely above as below, and totals of many counts need both.
 """
 
-from datetime import datetime
 from fractions import Fraction
 from math import ceil, floor, prod
 
@@ -15,6 +14,7 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.relation import JoinedRows
+from dpproxy.values.days import midnight
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import BOOL, DATE, TEXT
 
@@ -57,7 +57,7 @@ def _by_type(typed: Typed) -> int | None:
         steps = Fraction(10) ** typed.scale
         return floor(typed.high * steps) - ceil(typed.low * steps) + 1
     if typed.type.oid == DATE.oid and typed.first is not None and typed.last is not None:
-        first, last = (d.date() if isinstance(d, datetime) else d for d in (typed.first, typed.last))
+        first, last = (midnight(d).date() for d in (typed.first, typed.last))
         return (last - first).days + 1
     return None
 

@@ -7,7 +7,6 @@ rows may move by more, and is refused.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from fractions import Fraction
 
 from msgspec import Struct
@@ -39,6 +38,7 @@ from dpproxy.planner.rows.fields import Computed, no_keys
 from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.planner.rows.sources import Env
 from dpproxy.sql.quoting import identifier
+from dpproxy.values.days import micros, midnight
 from dpproxy.values.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
 from dpproxy.values.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
 from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
@@ -90,13 +90,10 @@ class InsideStatistic(Struct, frozen=True):
     def _moment(self, moments: MomentColumn, inside: nodes.Expr) -> Typed:
         first = moments.first
         if self.type.oid == DATE.oid:
-            day = first.date() if isinstance(first, datetime) else first
             days = duck.cast(inside, "INTEGER")
-            return Typed(duck.binary("+", duck.constant(day), days), DATE, nullable=False)
-        start = first if isinstance(first, datetime) else datetime(first.year, first.month, first.day)  # noqa: DTZ001
-        since = (start - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001 - of a type without zone
-        micros = duck.cast(duck.binary("+", inside, duck.integer(since)), "BIGINT")
-        return Typed(duck.call("make_timestamp", micros), TIMESTAMP, nullable=False)
+            return Typed(duck.binary("+", duck.constant(midnight(first).date()), days), DATE, nullable=False)
+        moment = duck.cast(duck.binary("+", inside, duck.integer(micros(first))), "BIGINT")
+        return Typed(duck.call("make_timestamp", moment), TIMESTAMP, nullable=False)
 
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         del columns

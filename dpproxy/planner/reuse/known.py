@@ -5,8 +5,9 @@ from contextlib import suppress
 from datetime import date, datetime
 from functools import lru_cache
 
-from dpproxy.planner.reuse.spans import Span, as_moment, bare, beginning, is_less, unit_of
+from dpproxy.planner.reuse.spans import Span, bare, beginning, is_less, unit_of
 from dpproxy.planner.reuse.terms import FALSE, NULL, TRUE, Term, constant_kind
+from dpproxy.values.days import midnight
 
 
 class Unknown(Exception):
@@ -208,7 +209,7 @@ def _cast(found: Term, known: Known) -> object:
     if to == "DATE" and isinstance(value, datetime):
         return value.date()
     if to == "TIMESTAMP" and isinstance(value, date):
-        return as_moment(value)
+        return midnight(value)
     if to == "TEXT" and (value is None or type(value) is int):
         return None if value is None else str(value)
     if to in ("INT128", "BIGINT") and (value is None or type(value) is int):

@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta
 from msgspec import Struct
 
 from dpproxy.planner.reuse.terms import Term
+from dpproxy.values.days import MICROSECOND, midnight
 
-_MICROSECOND = timedelta(microseconds=1)
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _LENGTHS = {"week": timedelta(days=7), "day": timedelta(days=1), "hour": timedelta(hours=1)}
 
@@ -48,16 +48,11 @@ def span_of(key: Term, value: object) -> tuple[Term, Span] | None:
     if found is None or not isinstance(value, date):
         return None
     unit, of = found
-    first = as_moment(value)
+    first = midnight(value)
     try:
-        return of, Span(first, _next(first, unit) - _MICROSECOND)
+        return of, Span(first, _next(first, unit) - MICROSECOND)
     except (OverflowError, ValueError):
         return None
-
-
-def as_moment(value: date) -> datetime:
-    """A day as its first moment."""
-    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)  # noqa: DTZ001 - no zone
 
 
 def truncated(value: datetime, unit: str) -> datetime:
@@ -81,7 +76,7 @@ def _next(first: datetime, unit: str) -> datetime:
 def beginning(value: object, unit: str) -> datetime | None:
     """The beginning of the unit of a moment, a day or a span that is inside one; None for all else."""
     if isinstance(value, date):
-        return truncated(as_moment(value), unit)
+        return truncated(midnight(value), unit)
     if isinstance(value, Span):
         ends = truncated(value.first, unit), truncated(value.last, unit)
         return ends[0] if ends[0] == ends[1] else None
@@ -93,8 +88,8 @@ def gaps(spans: Sequence[Span]) -> Iterator[Span]:
     at = datetime.min  # noqa: DTZ901 - the type has no time zone
     for each in sorted(spans, key=lambda one: one.first):
         if each.first > at:
-            yield Span(at, each.first - _MICROSECOND)
-        at = each.last + _MICROSECOND
+            yield Span(at, each.first - MICROSECOND)
+        at = each.last + MICROSECOND
     yield Span(at, datetime.max)  # noqa: DTZ901
 
 

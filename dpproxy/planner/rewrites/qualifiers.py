@@ -10,6 +10,7 @@ from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.relations import is_of_with
 from dpproxy.planner.access import OWN
 from dpproxy.values.errors import UndefinedTable, Unsupported
 
@@ -113,18 +114,3 @@ def _is_table(entry: exp.Expr, column: exp.Column) -> bool:
 
 def _schema(name: str) -> str:
     return "" if name in OWN else name
-
-
-def is_of_with(table: exp.Table) -> bool:
-    """Whether a name without a schema is one of WITH: a query there sees those before it."""
-    node: exp.Expr = table
-    while (above := node.parent) is not None:
-        clause = above if isinstance(above, exp.With) else above.args.get("with_")
-        if isinstance(clause, exp.With) and clause is not node:
-            before = clause.expressions
-            if clause is above and not clause.args.get("recursive"):
-                before = before[: next(i for i, cte in enumerate(before) if cte is node)]
-            if any(cte.alias == table.name for cte in before):
-                return True
-        node = above
-    return False

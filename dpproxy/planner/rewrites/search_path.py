@@ -3,10 +3,10 @@
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.relations import is_of_with
 from dpproxy.config.settings import search_path
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context, is_known
-from dpproxy.planner.rewrites.qualifiers import is_of_with
 from dpproxy.planner.rewrites.spellings import as_served
 from dpproxy.sql.quoting import identifier
 
