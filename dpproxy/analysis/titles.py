@@ -59,7 +59,7 @@ def _named(node: exp.Expr) -> tuple[str, bool]:
         case _ if isinstance(node, _THROUGH):
             return _named(node.this)
         case _:
-            name = _function(node)
+            name = function_name(node)
             return name, name == UNNAMED
 
 
@@ -69,7 +69,7 @@ def _around(inner: exp.Expr | None, name: str) -> tuple[str, bool]:
     return (name, True) if is_weak else (found, False)
 
 
-def _function(node: exp.Expr) -> str:
+def function_name(node: exp.Expr) -> str:
     """The name of a function; an operator has none."""
     if called := node.meta.get(NAME) or (node.name if isinstance(node, exp.Anonymous) else None):
         return str(called).lower()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.titles import function_name
 from dpproxy.pgcatalog.compiler import functions, identifiers, macros
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
 from dpproxy.pgcatalog.compiler.trees import call, cast, null, oid, spoken, text
@@ -51,16 +52,11 @@ SPOKEN: Mapping[str, Callable[[CatalogueView], str | None]] = {
 }
 """Words that look like columns and are functions."""
 
-NULLARY: Mapping[type[exp.Expr], Callable[[CatalogueView], str | None]] = {
-    exp.CurrentUser: _user,
-    exp.SessionUser: _user,
-    exp.CurrentCatalog: _database,
-    exp.CurrentDatabase: _database,
-    exp.CurrentSchema: _schema,
-    exp.CurrentVersion: _version,
-}
-
-_PLAIN = frozenset((exp.Select, exp.Alias, exp.Identifier, *NULLARY))
+WORDS = (
+    exp.CurrentUser, exp.SessionUser, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema, exp.CurrentVersion,
+)  # fmt: skip
+"""Functions of the session without arguments that the parser knows."""
+_PLAIN = frozenset((exp.Select, exp.Alias, exp.Identifier, *WORDS))
 
 
 def asks_the_session(tree: exp.Expr) -> bool:
@@ -73,6 +69,12 @@ _WORDS: Mapping[str, Callable[[CatalogueView], str | None]] = {
     "current_database": _database,
     "version": _version,
 }
+
+
+def word(node: exp.Expr, view: CatalogueView) -> exp.Expr:
+    """The value of such a function."""
+    return spoken(_WORDS[function_name(node)](view))
+
 
 _STARTED = datetime.now(UTC)
 """When this process started."""
@@ -245,7 +247,7 @@ def rewritten(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     """
     name, count = node.name.lower(), len(node.expressions)
     if not count and name in _WORDS:
-        return spoken(_WORDS[name](view))
+        return word(node, view)
     if name in _SPECIAL:
         (low, high), build = _SPECIAL[name]
         if low <= count <= high:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from dpproxy.analysis.titles import written_name
+from dpproxy.analysis.titles import function_name, written_name
 from dpproxy.pgcatalog.compiler import casts
 from dpproxy.pgcatalog.compiler.table_functions import Places
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.table import PROCEDURE
-from dpproxy.sql.grammar import NAME as CALLED
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -225,12 +224,7 @@ def _by_first(table: Mapping[int, SqlType]) -> Rule:
 
 
 def _rounded(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
-    return NUMERIC if node.args.get("decimals") is not None else _by_first(_WHOLE)(node, parts)
-
-
-def _series(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
-    ends = [kind_of(node.args[key]) for key in ("start", "end")]
-    return arithmetic(*ends)
+    return NUMERIC if len(parts) > 1 else _by_first(_WHOLE)(node, parts)
 
 
 def _first(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
@@ -243,10 +237,6 @@ def _choice(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     return common([*results, kind_of(default) if default is not None else UNKNOWN])
 
 
-def _among(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
-    return common([kind_of(each) for each in (node.this, *node.expressions) if each is not None])
-
-
 def _aggregated(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     kind = plain(parts[0])
     if kind is None:
@@ -254,8 +244,9 @@ def _aggregated(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     return kind if element_of(kind) is not None else array_of(TEXT if kind.oid == UNKNOWN.oid else kind)
 
 
-def _unnested(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
-    return plain(element_of(parts[0])) if parts and parts[0] is not None else None
+def unnested(kind: KnownType) -> KnownType:
+    """The type of the elements of a list, as rows."""
+    return None if kind is None else plain(element_of(kind))
 
 
 def _always(kind: SqlType) -> Rule:
@@ -266,77 +257,32 @@ def _pair(rule: Callable[[KnownType, KnownType], KnownType]) -> Rule:
     return lambda _node, parts: rule(parts[0], parts[1]) if len(parts) > 1 else None
 
 
-_RULES_BY_NAME: Mapping[str, Rule] = {
-    "array_agg": _aggregated,
-    "avg": _by_first(_MEANS),
-    "bpchar": _always(BPCHAR),
-    "coalesce": lambda _node, parts: common(parts),
-    "every": _always(BOOL),
-    "max": _extreme,
-    "min": _extreme,
-    "sum": _by_first(_SUMS),
-    "unnest": _unnested,
-}
-
-
-def _called(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
-    name = node.name.lower()
-    rule = _RULES_BY_NAME.get(name)
-    return BY_NAME.get(name) if rule is None else rule(node, parts)
-
-
 def _truncated(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     kind = kind_of(node.this)
     return TIMESTAMPTZ if kind == DATE else kind if kind in (TIMESTAMP, TIMESTAMPTZ) else None
 
 
-def _part_of_moment(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
-    return FLOAT8 if node.meta.get(CALLED) == "date_part" else NUMERIC
-
-
 _PREDICATES = (
     exp.All, exp.And, exp.Any, exp.ArrayContainedBy, exp.ArrayContainsAll, exp.ArrayOverlaps, exp.Between,
-    exp.Boolean, exp.EQ, exp.Exists, exp.GT, exp.GTE, exp.ILike, exp.In, exp.Is, exp.Like, exp.LogicalAnd,
-    exp.LogicalOr, exp.LT, exp.LTE, exp.NEQ, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Or, exp.RegexpILike,
-    exp.RegexpLike, exp.StartsWith, exp.Escape,
+    exp.Boolean, exp.EQ, exp.Exists, exp.GT, exp.GTE, exp.ILike, exp.In, exp.Is, exp.Like,
+    exp.LT, exp.LTE, exp.NEQ, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Or, exp.RegexpILike,
+    exp.RegexpLike, exp.Escape,
 )  # fmt: skip
-_MAKE_TEXT = (
-    exp.ArrayToString, exp.Chr, exp.Concat, exp.ConcatWs, exp.CurrentVersion, exp.Encode, exp.Format, exp.GroupConcat,
-    exp.Left, exp.Lower, exp.RegexpExtract, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.SplitPart,
-    exp.Substring, exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper,
-)  # fmt: skip
-_NAMED = (exp.CurrentUser, exp.SessionUser, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema)
-
-RULES: Mapping[type[exp.Expr], Rule] = {
+_RULES: Mapping[type[exp.Expr], Rule] = {
     **dict.fromkeys(_PREDICATES, _always(BOOL)),
-    **dict.fromkeys(_MAKE_TEXT, _always(TEXT)),
-    **dict.fromkeys(_NAMED, _always(NAME)),
     **dict.fromkeys(
         (exp.Alias, exp.Collate, exp.Distinct, exp.Filter, exp.Order, exp.Paren, exp.Window), _first
     ),
-    **dict.fromkeys((exp.Max, exp.Min), _extreme),
-    **dict.fromkeys((exp.Ceil, exp.Floor, exp.Sign), _by_first(_WHOLE)),
-    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _among),
-    **dict.fromkeys((exp.ArrayPosition, exp.ArraySize, exp.Length, exp.StrPosition), _always(INT4)),
-    **dict.fromkeys((exp.Count, exp.RowNumber), _always(INT8)),
-    **dict.fromkeys((exp.Abs, exp.Nullif, exp.ArrayAppend, exp.ArrayRemove), lambda _n, p: plain(p[0])),
-    **dict.fromkeys((exp.GenerateSeries, exp.ExplodingGenerateSeries), _series),
     exp.Add: _pair(sum_kind),
     exp.AtTimeZone: lambda _node, parts: _ZONED.get(parts[0].oid) if parts and parts[0] is not None else None,
-    exp.Anonymous: _called,
     exp.Array: _array,
-    exp.ArrayAgg: _aggregated,
-    exp.ArrayConcat: lambda _node, parts: plain(parts[0]),
-    exp.Avg: _by_first(_MEANS),
+    exp.ArrayPosition: _always(INT4),
     exp.Bracket: _element,
     exp.Case: _choice,
     exp.Cast: _cast,
-    exp.CurrentSchemas: _always(array_of(NAME)),
     exp.Div: _pair(_multiplied),
     exp.Dot: lambda node, _parts: kind_of(node.expression),
     exp.DPipe: _pair(_concatenation_kind),
-    exp.Explode: _unnested,
-    exp.Extract: _part_of_moment,
     exp.Interval: _always(INTERVAL),
     exp.TimestampTrunc: _truncated,
     exp.Literal: _literal,
@@ -347,13 +293,33 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     exp.Pow: lambda _node, parts: (
         FLOAT8 if _REALS.issuperset(k.oid for k in parts if k is not None) else None
     ),
-    exp.Round: _rounded,
-    exp.StringToArray: _always(array_of(TEXT)),
     exp.StrToDate: _always(DATE),
     exp.Sub: _pair(difference_kind),
-    exp.Sum: _by_first(_SUMS),
     Places: _always(INT8),
 }
+
+_BY_NAME: Mapping[str, Rule] = {
+    **dict.fromkeys(("max", "min"), _extreme),
+    **dict.fromkeys(("ceil", "ceiling", "floor", "sign"), _by_first(_WHOLE)),
+    **dict.fromkeys(("coalesce", "greatest", "least"), lambda _node, parts: common(parts)),
+    **dict.fromkeys(("abs", "array_append", "array_concat", "array_remove", "nullif"), _by_first({})),
+    "array_agg": _aggregated,
+    "avg": _by_first(_MEANS),
+    "generate_series": _pair(arithmetic),
+    "round": _rounded,
+    "sum": _by_first(_SUMS),
+    "unnest": lambda _node, parts: unnested(parts[0]) if parts else None,
+}
+
+
+def rule_of(node: exp.Expr) -> Rule | None:
+    """How the type of a node follows; of functions by their names in PostgreSQL. None where it is unknown."""
+    found = _RULES.get(type(node))
+    if found is not None or not isinstance(node, exp.Func):
+        return found
+    name = function_name(node)
+    return _BY_NAME.get(name) or (_always(BY_NAME[name]) if name in BY_NAME else None)
+
 
 _KIND = "kind"
 
@@ -386,8 +352,10 @@ BY_NAME: Mapping[str, SqlType] = {
     **dict(_by_name()),
     **dict.fromkeys(("inet_client_addr", "inet_server_addr"), INET),
     **dict.fromkeys(("pg_current_xact_id", "pg_current_xact_id_if_assigned"), INT8),
-    **dict.fromkeys(("substring", "substr", "btrim", "ltrim", "rtrim", "string_agg"), TEXT),
+    **dict.fromkeys(("substring", "substr", "btrim", "ltrim", "rtrim", "string_agg", "regexp_extract"), TEXT),
     **dict.fromkeys(("user", "current_role", "current_catalog"), NAME),
+    "bpchar": BPCHAR,
+    "every": BOOL,
     "parse_ident": array_of(TEXT),
     "pg_partition_ancestors": REGCLASS,
 }

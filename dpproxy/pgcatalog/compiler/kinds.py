@@ -8,7 +8,15 @@ from sqlglot import exp
 
 from dpproxy.analysis.titles import folded, title
 from dpproxy.pgcatalog.compiler import scopes
-from dpproxy.pgcatalog.compiler.kind_rules import RULES, KnownType, common, kind_of, note_kind, plain
+from dpproxy.pgcatalog.compiler.kind_rules import (
+    KnownType,
+    common,
+    kind_of,
+    note_kind,
+    plain,
+    rule_of,
+    unnested,
+)
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -220,7 +228,7 @@ def _fields(node: exp.Expr, scope: _Scope) -> tuple[Fields | None, str]:
         case exp.Unnest():
             for each in node.expressions:
                 _expression(each, scope)
-            kinds = [RULES[exp.Explode](node, [kind_of(each)]) for each in node.expressions]
+            kinds = [unnested(kind_of(each)) for each in node.expressions]
             return [("unnest", kind) for kind in kinds], "unnest"
         case exp.Values() | exp.Subquery():
             return _query(node, scope), ""
@@ -287,7 +295,7 @@ def _expression(node: exp.Expr, scope: _Scope) -> None:
             parts = [*node.iter_expressions()]
             for part in parts:
                 _expression(part, scope)
-            rule = RULES.get(type(node))
+            rule = rule_of(node)
             if rule is not None:
                 note_kind(node, rule(node, [kind_of(part) for part in parts]))
 

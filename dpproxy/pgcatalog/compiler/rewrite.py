@@ -317,9 +317,6 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     Places: lambda node, _state: calls.places(node),
     exp.Table: _table,
     exp.TimeToStr: lambda node, state: texts.to_char(node, state.view.settings),
-    **{
-        kind: (lambda node, state: trees.spoken(calls.NULLARY[type(node)](state.view)))
-        for kind in calls.NULLARY
-    },
+    **dict.fromkeys(calls.WORDS, lambda node, state: calls.word(node, state.view)),
     exp.CurrentSchemas: lambda node, state: calls.schemas(node, state.view),
 }
