@@ -79,8 +79,11 @@ def _pieces(kind: exp.Expr) -> tuple[str, exp.Expr, bool]:
 def element(kind: exp.Expr) -> exp.Expr:
     """The element type of an array type."""
     name, found, _ = _pieces(kind)
-    if found is not kind:
-        return found
+    return written(name) if found is kind else found
+
+
+def written(name: str) -> exp.Expr:
+    """The type of a cast, by pg_type.typname."""
     return exp.DataType(this=exp.DType.USERDEFINED, kind=exp.to_identifier(name))
 
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.present import PRESENT, present_of, value_of
 from dpproxy.pgcatalog.compiler.kind_rules import kind_of
+from dpproxy.pgcatalog.compiler.trees import cast, text
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.wire.zones import zone
 
@@ -31,9 +32,7 @@ def put_in_present(tree: exp.Expr, settings: Mapping[str, str]) -> None:
         value = value_of(node, present)
         kind = "text" if isinstance(value, str) else _TYPES[type(node)]
         zone = "+00" if kind == "timestamptz" else ""
-        made = exp.Cast(
-            this=exp.Literal.string(f"{value}{zone}"), to=exp.DataType.build(kind, dialect="postgres")
-        )
+        made = cast(text(f"{value}{zone}"), kind)
         made.meta.update(node.meta)
         node.replace(made)
 

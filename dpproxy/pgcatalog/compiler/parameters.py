@@ -1,7 +1,6 @@
 """``$n`` in catalogue statements: their types, and their replacement by literals."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from sqlglot import exp
 
@@ -10,7 +9,6 @@ from dpproxy.pgcatalog.compiler import casts
 from dpproxy.pgcatalog.compiler.kind_rules import note_kind, plain
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.relations import TABLES
-from dpproxy.sql.grammar import parse
 from dpproxy.values.errors import InvalidText, UndefinedParameter, Unsupported
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -124,7 +122,7 @@ def _literal(kind: SqlType, value: object) -> exp.Expr:
     if kind.oid == INT4.oid and value is not None:
         return _number(value)
     inner = exp.Null() if value is None else _text(_literal_text(kind, value))
-    return exp.Cast(this=inner, to=_type(kind.name))
+    return exp.Cast(this=inner, to=casts.written(kind.name))
 
 
 _OPEN = frozenset({TEXT.oid, UNKNOWN.oid})
@@ -137,21 +135,6 @@ def _literal_text(kind: SqlType, value: object) -> str:
     if isinstance(value, str):
         return value
     return (encode_value(kind, value, 0) or b"").decode()
-
-
-@cache
-def _parsed(name: str) -> exp.Expr:
-    element = name.removeprefix("_")
-    shown = '"char"' if element == CHAR.name else element
-    made = parse(f"SELECT NULL::{shown}{'[]' * (name != element)}")[0].find(exp.Cast)
-    if made is None:
-        raise AssertionError("a cast is read as a cast")
-    return made.to
-
-
-def _type(name: str) -> exp.Expr:
-    """The type of a cast, by pg_type.typname."""
-    return _parsed(name).copy()
 
 
 def _text(value: object) -> exp.Expr:
