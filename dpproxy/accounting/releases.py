@@ -191,6 +191,6 @@ _LATEST: Final = (
     "(SELECT r.nano FROM release r WHERE r.origin = d.origin AND r.key >= ? AND r.key <= ? AND EXISTS "
     "(SELECT 1 FROM debit p WHERE p.origin = d.origin AND p.kind = d.kind AND p.name = d.name "
     "AND p.member = d.member)) AS nano "
-    f"FROM (SELECT origin, kind, name, member FROM debit WHERE {PAYERS} AND kind = ? AND name = ? AND member = ? "
-    "ORDER BY origin DESC LIMIT ?) AS d) AS found WHERE nano IS NOT NULL LIMIT ?"
+    f"FROM debit d WHERE {PAYERS} AND d.kind = ? AND d.name = ? AND d.member = ? "
+    "ORDER BY d.origin DESC LIMIT ?) AS found WHERE nano IS NOT NULL LIMIT ?"
 )
