@@ -28,6 +28,8 @@ _CELLS: Final = 1024
 _TURNS: Final = 40
 """Of the search for the least factor."""
 _STEEPEST: Final = 3 * sqrt(6 / pi) * exp(-1.5)
+FAR: Final = 2.95
+"""From here on one two-sided exponential number is farther out than each sum of several."""
 
 Number = Draw | Averaged
 """What the noise of a released number is."""
@@ -266,7 +268,7 @@ def _wider(v: float) -> float:
 
 def _exponential(x: float) -> float:
     """P(abs(T) > x) at most, for a sum T of two-sided exponential numbers whose squared scales add up to 1."""
-    return exp(-x) + _STEEPEST / x**2 * exp(-x * x / 6)
+    return exp(-x) + (0.0 if x >= FAR else _STEEPEST / x**2 * exp(-x * x / 6))
 
 
 def _normal(x: float) -> float:

@@ -3,13 +3,16 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
+from scipy.signal import fftconvolve, lfilter
+from scipy.special import erfc
 
 from udfs.mechanisms import linear
-from udfs.mechanisms.averaged import Averaged, Draw
+from udfs.mechanisms.averaged import Averaged, Draw, Floats
 from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
 from udfs.mechanisms.linear import Linear, Number
@@ -195,3 +198,66 @@ def test_of_what_there_is_no_joint_law_there_is_none():
 def test_where_noise_is_mostly_zero_half_widths_that_hold_together_are_less():
     assert Linear.of(both(Staircase.best((1, 1), 10**9)), CONFIDENCE)
     assert Linear.of(both(Staircase.best((1, 1), 20 * 10**9)), CONFIDENCE) is None
+
+
+STEP = 0.005
+"""Of the grid on which sums of exponential numbers are, rounded up; it ends at 20, beyond which tails count as 1."""
+GRID = np.arange(4001) * STEP
+
+
+def smoothed(f: Floats, scale: float) -> Floats:
+    """The mean of f(r + scale times an exponential number), at most."""
+    q = math.exp(-STEP / scale)
+    return lfilter([1 - q], [1, -q], np.append(f[1:], 1.0)[::-1], zi=[q])[0][::-1]
+
+
+def convex(f: Floats) -> Floats:
+    """Convex, rising, and nowhere below what is convex at first and concave then."""
+    bend = int(np.argmax(np.diff(f, 2) < 0))
+    found = f.copy()
+    found[bend + 1 :] = f[bend + 1] + (f[bend + 1] - f[bend]) * np.arange(len(f) - bend - 1)
+    assert (found >= f).all()
+    assert (np.diff(found, 2) >= -1e-15).all()
+    return found
+
+
+@cache
+def corner(most: float, room: float) -> Floats:
+    """The law of the sum of exponential numbers of the scale ``most``, as many as fit, and of one for what is left."""
+    law = np.eye(1, len(GRID))[0]
+    many = int((room + 1e-12) // most)
+    for scale in [most] * many + [room - many * most] * (room - many * most > 1e-9):
+        q = math.exp(-STEP / scale)
+        law = np.maximum(
+            fftconvolve(law, np.append(0.0, (1 - q) * q ** np.arange(len(GRID) - 1)))[: len(GRID)], 0.0
+        )
+    return law
+
+
+def largest(f: Floats, most: float, room: float) -> float:
+    """The most that the mean of f of the rest is; one step more for what is between the points of the grid."""
+    return float(convex(f)[1:] @ corner(round(most, 6), round(max(room, 0.0), 6))[:-1])
+
+
+@pytest.mark.whole
+def test_one_two_sided_exponential_number_is_farther_out_than_sums_of_several():
+    """At ``FAR``, where the largest share of the variance is below 0.7: in cells of both largest shares."""
+    with np.errstate(divide="ignore"):
+        f = erfc(linear.FAR / (2 * np.sqrt(GRID)))
+    assert largest(f, 0.2, 1.0) < 0.045
+    for first in range(20, 70):
+        once = smoothed(f, (first + 1) / 100)
+        for second in range(min(first + 1, 100 - first)):
+            a, b = first / 100, (second + 1) / 100
+            found = [largest(once, max(b, 0.08), 1 - a)] if b < 0.3 else []
+            if b > 0.05:
+                found.append(largest(smoothed(once, b), b, 1 - a - second / 100))
+            assert min(found) <= 0.051 < math.exp(-linear.FAR), (first, second)
+    end = math.log(0.7 / 0.4) - linear.FAR / math.sqrt(0.7)
+    assert end <= -linear.FAR
+
+
+def test_bounds_of_two_sided_exponential_numbers_fall_to_that_of_one():
+    for x in (1.0, 2.0, 2.9):
+        assert linear._exponential(x) > math.exp(-x)
+    assert linear._exponential(linear.FAR) == math.exp(-linear.FAR)
