@@ -56,7 +56,7 @@ def _correlation(moments: Moments) -> nodes.Expr:
 
 def _correlations(moments: Moments) -> f.Interval:
     if moments.joint is not None:
-        return moments.around(_correlation(moments), (-1.0, 1.0), (XX, YY), Known.correlation)
+        return moments.around(_correlation(moments), (-1.0, 1.0), (), Known.correlation)
     spreads = f.multiple(f.roots(moments.variances(X)), f.roots(moments.variances(Y)))
     low, high = spreads
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -1.0, 1.0)
@@ -65,7 +65,7 @@ def _correlations(moments: Moments) -> f.Interval:
 def _squares(moments: Moments) -> f.Interval:
     if moments.joint is not None:  # of the absolute value, which is no farther off
         size = f.size(_correlation(moments))
-        found = moments.around(size, (0.0, 1.0), (XX, YY), Known.correlation)
+        found = moments.around(size, (0.0, 1.0), (), Known.correlation)
         return f.square(found[0]), f.square(found[1])
     return f.squares(_correlations(moments))
 

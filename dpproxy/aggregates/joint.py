@@ -10,8 +10,9 @@ variances v, w, the covariance c, dx = x - x', and e(p) the noise of the sum of 
     n (c - c') = e((u - x') (v - y') - c') - n dx dy
 
 since the sum of (u - x') (v - y') over what is released is n (c + dx dy), and n' c' before noise. A variance is the
-covariance of a side with itself. So (n - N(1)) abs(c - c') is at most N of the weights with c in the place of c', plus
-n dx dy. Let b' = c' / v' be the slope, r'(u, v) = v - y' - b' (u - x') what is left of a row, g = y - y' - b' dx.
+covariance of a side with itself. So (n - N(1)) abs(c - c') is at most N of the weights with c in the place of c',
+plus n dx dy. Let b' = c' / v' be the slope, r'(u, v) = v - y' - b' (u - x') what is left of a row, g = y - y' - b'
+dx.
 
     slope: n v (b - b') = e((u - x') r') - n dx g,  and  e(r') = n g
 
@@ -19,21 +20,35 @@ as the sum of (u - x') (released line - line before noise) is n (dx g + v (b - b
 the place of b' and abs(b - b') times those of (u - x')^2, so that abs(b - b') is on both sides, as in a quotient
 (``planner/release/linear_forms.py``). At a distance k = x + x0 under the mean a line is a = y - b k, so that
 
-    intercept: n v (a - a') = e(r' (v' - k' (u - x'))) + (v - v') n g - dx e((u - x') r') + k dx n g
+    intercept: n v (a - a') = s e(r' (v' - k' (u - x'))) + n (v - v') g + n dx^2 g + dx e(r' (o k' - (1 - o) (u - x')))
 
-Let h' = c' / w' be the slope the other way, l = sqrt(w' / v'). As sqrt(v w) = (l v + w / l) / 2 - d with
-d = (l sqrt(v) - sqrt(w))^2 / (2 l), and the same before noise without d, and b' v' = h' w' = c', the correlation r has
+with o = k'^2 / (k'^2 + v') and s = 1 + o dx / k'. So s k' = k - (1 - o) dx and s v' = v' + (1 - o) k' dx, which is
+how far the weights of the first sum times s are known; s = 1 would leave k' to dx, and the last sum larger.
+
+A product of two sums is at most the larger square of t P + Q / t and t P - Q / t, over 4, for any t > 0. With the t
+for which the roots of the sums of squares of both are alike, norms of these are at most what ``Law.product`` says:
+what adds up absolute values in a norm is at most ``half`` times that root, by the inequality of Cauchy and Schwarz.
+
+Let h' = c' / w' be the slope the other way, l = sqrt(w' / v'). As sqrt(v w) = (l v + w / l) / 2 - d with d = (l
+sqrt(v) - sqrt(w))^2 / (2 l), and the same before noise without d, and b' v' = h' w' = c', the correlation r has
 
     n sqrt(v w) (r - r') = e((u - x') (v - y') - b' / 2 (u - x')^2 - h' / 2 (v - y')^2)
-                           - n dx dy + n (b' dx^2 + h' dy^2) / 2 + n r' d
+                           - n dx dy + n r' (l dx^2 + dy^2 / l) / 2 + n r' d
 
-and d / sqrt(v w) = (z + 1 / z) / 2 - 1 with z^2 = w' v / (v' w), where z and 1 / z are at most
-1 / sqrt((1 - abs(v - v') / v) (1 - abs(w - w') / w)). As abs(r') is at most abs(r) + abs(r - r'), that is on both
-sides, too.
+Let p = sqrt(l) dx + dy / sqrt(l), and m the same with a minus. What is between is n ((1 + r') m^2 - (1 - r') p^2) /
+4, at most n (1 + abs(r')) M^2 / 4, M the larger of abs(p) and abs(m). With l0 = sqrt(w / v) and t = ln(l / l0),
+
+    2 n sqrt(v w) sinh(t) = n (l v - w / l) = e(l (u - x')^2 - (v - y')^2 / l) - n p m
+
+and d = sqrt(v w) (cosh(t) - 1). Let l0 take the place of l in the weights of e, and in M^2: they are at most
+exp(abs(t)) times as large with l, but for the weight of the count, which may be larger by sinh(abs(t)) (l0 q + q' /
+l0), q = x'^2 and the middle of u, q' that of v. So 1 - exp(-2 abs(t)) is at most ``turned`` over ``left``. As b' = r'
+l and h' = r' / l, a bound by abs(r') <= 1 makes a nearer one.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import hypot, sqrt
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,12 +56,15 @@ from msgspec.structs import replace
 from dpproxy.aggregates import formulas as f
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from udfs.mechanisms.averaged import ROUNDING
 from udfs.mechanisms.linear import Linear, Number
 
 COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
 """The sums: of 1, of each argument, of their squares and of their products."""
 Sizes = Mapping[str, float | nodes.Expr]
-_ZERO, _ONE = duck.double(0.0), duck.double(1.0)
+_ZERO, _HALF, _ONE, _TWO = map(duck.double, (0.0, 0.5, 1.0, 2.0))
+_LEAST = 2.0**-62
+"""In steps, less than any variance of fewer than 2^60 rows that is not zero."""
 
 
 class Law(Struct, frozen=True):
@@ -72,6 +90,30 @@ class Law(Struct, frozen=True):
             return f.reach(norm, [s if isinstance(s, float) else next(left) for s in sizes.values()])
 
         return f.named("e", by_row, made)
+
+    def product(self, one: Sizes, other: Sizes) -> nodes.Expr:
+        """Of two sums, with ``far`` each of theirs."""
+        names = [*dict.fromkeys((*one, *other))]
+        norm = self.norm(self.far, names)
+        half = hypot(*(h / s for h, s in zip(norm.halves, norm.scales, strict=True) if s))
+        scales = dict(zip(names, norm.scales, strict=True))
+        p, q = (
+            {
+                name: f.scaled(size if isinstance(size, nodes.Expr) else duck.double(size), scales[name])
+                for name, size in sizes.items()
+            }
+            for sizes in (one, other)
+        )
+
+        def made(named: Sequence[nodes.Expr]) -> nodes.Expr:
+            first, second = named[: len(p)], named[len(p) :]
+            squares = (f.plus(*map(f.square, each)) for each in (first, second))
+            both = [f.times(first[n], second[[*q].index(name)]) for n, name in enumerate(p) if name in q]
+            return f.scaled(
+                f.plus(f.root(f.times(*squares)), *both), (1 + sqrt(2) * half) ** 2 / 2 * (1 + ROUNDING)
+            )
+
+        return f.named("p", [*p.values(), *q.values()], made)
 
     def count(self, confidence: Fraction, names: Iterable[str]) -> float:
         """For the count alone, among others."""
@@ -103,11 +145,9 @@ class Ball(Struct, frozen=True):
         right = _ZERO if other.off is _ZERO else f.times(f.size(self.value), other.off)
         return Ball(f.times(self.value, other.value), _sum(left, right))
 
-    def scaled(self, factor: float) -> "Ball":
+    def scaled(self, factor: nodes.Expr) -> "Ball":
         """Of a multiple by what is not negative."""
-        return Ball(
-            f.scaled(self.value, factor), self.off if self.off is _ZERO else f.scaled(self.off, factor)
-        )
+        return Ball(f.times(self.value, factor), self.off if self.off is _ZERO else f.times(self.off, factor))
 
     def over(self, other: "Ball") -> "Ball":
         """Of a quotient: a/b - a'/b' = (a - a' - a/b (b - b')) / b'; ``other`` is above its ``off``."""
@@ -146,7 +186,7 @@ class Known(Struct, frozen=True):
         x, y = name[0], name[1]
         a, b = self.of[x], self.of[y]
         own = self._product(x, y).minus(Ball(self.of[name].value))
-        sizes = {x: a.scaled(2.0).size} if x == y else {x: b.size, y: a.size}
+        sizes = {x: a.scaled(_TWO).size} if x == y else {x: b.size, y: a.size}
         more = f.times(self.of[COUNT].value, a.off, b.off)
         return self._solved(confidence, {name: 1.0, COUNT: own.size, **sizes}, more)
 
@@ -157,51 +197,99 @@ class Known(Struct, frozen=True):
 
     def slope(self, confidence: Fraction) -> nodes.Expr:
         """How far the slope is off."""
-        return self._with_slopes(confidence, (X,), lambda taken: taken[0].off)
+        return self._with_slope(confidence, lambda b: b.off)
 
     def line(self, place: float) -> nodes.Expr:
         """How far the line is off where arguments are 0: so far, ``place``, below the centre."""
         x, y, v = (self.of[name] for name in (X, Y, XX))
-        k = Ball(duck.double(place)).plus(x)
+        under = Ball(duck.double(place)).plus(x)
 
-        def half(taken: Sequence[Ball]) -> nodes.Expr:
-            [b] = taken
-            one, level, tilted = v.plus(k.times(x)), y.minus(b.times(x)), k.times(b)
-            left = tilted.times(Ball(duck.double(self.middles[X]))).minus(one.times(level))
-            turned = k.times(level).minus(one.times(b))
-            sizes = {Y: one.size, XY: k.size, X: turned.size, XX: tilted.size, COUNT: left.size}
-            moved = f.times(f.plus(v.off, f.times(f.size(k.value), x.off)), self._moved(b))
-            more = f.times(x.off, self._tilted(self.law.far, X, b))
-            return f.over(f.plus(self._noise(self.law.near, sizes), moved, more), v.value)
+        def half(b: Ball, share: nodes.Expr, off: nodes.Expr) -> nodes.Expr:
+            part, level = Ball(share, off), y.minus(b.times(x))
+            rest = Ball(_ONE).minus(part)
+            k = replace(under, off=f.times(rest.size, x.off))
+            one = replace(v, off=f.plus(v.off, f.times(under.size, k.off))).plus(k.times(x))
+            sizes = self._line(b, level, one, k)
+            across = self._line(b, level, part.times(under).plus(rest.times(x)), rest)
+            crossed = self.law.product({X: 1.0, COUNT: x.size}, across)
+            moved = f.times(f.plus(v.off, f.square(x.off)), self._moved(b))
+            more = f.plus(moved, f.over(crossed, f.square(self.of[COUNT].value)))
+            return f.over(f.plus(self._noise(self.law.near, sizes), more), v.value)
 
-        return self._with_slopes(self.law.far, (X,), half)
+        def share(k: nodes.Expr, v: nodes.Expr) -> nodes.Expr:
+            squared = f.square(f.greatest(k, _ZERO))
+            return f.over(squared, f.greatest(f.plus(squared, v), duck.double(_LEAST)))
+
+        ends = (
+            share(f.minus(f.size(under.value), x.off), f.plus(v.value, v.off)),
+            share(under.size, f.greatest(f.minus(v.value, v.off), _ZERO)),
+        )
+        shares = [f.times(f.plus(*ends), _HALF), f.times(f.minus(ends[1], ends[0]), _HALF)]
+        return self._with_slope(self.law.far, half, shares)
+
+    def _line(self, b: Ball, level: Ball, one: Ball, k: Ball) -> Sizes:
+        """The weights of r' (one - k u), where r' is v - level - b u."""
+        tilted = b.times(k)
+        left = tilted.times(Ball(duck.double(self.middles[X]))).minus(level.times(one))
+        turned = level.times(k).minus(b.times(one))
+        return {Y: one.size, XY: k.size, X: turned.size, XX: tilted.size, COUNT: left.size}
 
     def correlation(self) -> nodes.Expr:
         """How far a correlation is off."""
-        x, y, c, v, w = (self.of[name] for name in (X, Y, XY, XX, YY))
+        v, w = (f.greatest(self.of[name].value, duck.double(_LEAST)) for name in (XX, YY))
+        values = [f.root(f.times(v, w)), f.root(f.over(w, v)), f.root(f.over(v, w))]
+        return f.named("s", values, lambda taken: self._correlation(*taken))
 
-        def half(taken: Sequence[Ball]) -> nodes.Expr:
-            b, h = taken
+    def _correlation(self, spread: nodes.Expr, steep: nodes.Expr, flat: nodes.Expr) -> nodes.Expr:
+        """The same, by sqrt(v w), l0 and its inverse."""
+        x, y, n = (self.of[name] for name in (X, Y, COUNT))
+        a, b = self._product(X, X).scaled(steep), self._product(Y, Y).scaled(flat)
+        tilted: Sizes = {
+            XX: steep,
+            YY: flat,
+            X: x.scaled(steep).scaled(_TWO).size,
+            Y: y.scaled(flat).scaled(_TWO).size,
+            COUNT: a.minus(b).size,
+        }
+        roots = f.root(steep), f.root(flat)
+        centre = f.plus(f.times(roots[0], x.size), f.times(roots[1], y.size))
+        square = f.square(self._noise(self.law.far, {X: roots[0], Y: roots[1], COUNT: centre}))
+        turned = f.over(f.plus(self._noise(self.law.far, tilted), square), spread)
+        counted = f.times(f.plus(a.size, b.size), duck.double(self.law.count(self.law.far, tilted) / 2))
+        left = f.minus(_ONE, f.over(counted, f.times(n.value, spread)))
+        rest = f.minus(_ONE, f.over(turned, f.greatest(left, duck.double(_LEAST))))
+        stretch = f.over(_ONE, f.root(f.greatest(rest, duck.double(_LEAST))))
+        ends = (self.of[XX].value, self.of[YY].value, left, rest)
+        enough = [nodes.Binary(">", end, duck.double(_LEAST)) for end in ends]
+
+        def half(square: nodes.Expr, stretch: nodes.Expr, r: Ball, most: nodes.Expr) -> nodes.Expr:
+            b, h = (r.scaled(one) for one in (steep, flat))
             squares = b.times(self._product(X, X)).plus(h.times(self._product(Y, Y)))
             sizes: Sizes = {
                 XY: 1.0,
-                XX: b.scaled(0.5).size,
-                YY: h.scaled(0.5).size,
+                XX: b.scaled(_HALF).size,
+                YY: h.scaled(_HALF).size,
                 X: y.minus(b.times(x)).size,
                 Y: x.minus(h.times(y)).size,
-                COUNT: self._product(X, Y).minus(squares.scaled(0.5)).size,
+                COUNT: self._product(X, Y).minus(squares.scaled(_HALF)).size,
             }
-            bent = f.plus(f.times(b.size, f.square(x.off)), f.times(h.size, f.square(y.off)))
-            above = f.plus(self._noise(self.law.near, sizes), f.times(x.off, y.off), f.scaled(bent, 0.5))
-            spread = f.root(f.positive(f.times(v.value, w.value)))
-            return f.named("s", [spread, above, apart], lambda t: _less(f.over(f.size(c.value), t[0]), *t))
+            bent = f.times(f.plus(_ONE, most), stretch, square, duck.double(0.25))
+            apart = f.minus(f.times(f.plus(stretch, f.over(_ONE, stretch)), _HALF), _ONE)
+            return f.plus(
+                f.over(f.plus(self._noise(self.law.near, sizes), bent), spread), f.times(most, apart)
+            )
 
-        shares = [f.minus(_ONE, f.over(one.off, one.value)) for one in (v, w)]
-        z = f.root(f.positive(f.times(*shares)))
-        apart = f.minus(f.scaled(f.plus(z, f.over(_ONE, z)), 0.5), _ONE)
-        above = [nodes.Binary(">", one.value, one.off) for one in (v, w)]
-        found = self._with_slopes(self.law.far, (X, Y), half)
-        return duck.case([(nodes.And((*above, nodes.Binary(">", _ONE, apart))), found)], self.unknown)
+        def nearer(r: nodes.Expr, square: nodes.Expr, stretch: nodes.Expr) -> nodes.Expr:
+            def again(off: nodes.Expr) -> nodes.Expr:
+                far = f.plus(f.times(f.size(r), f.minus(stretch, _ONE)), f.times(off, stretch))
+                return half(square, stretch, Ball(r, far), f.least(_ONE, f.plus(f.size(r), off)))
+
+            first = half(square, stretch, Ball(_ZERO, stretch), _ONE)
+            return f.named("d", [first], lambda taken: again(taken[0]))
+
+        values = [f.over(self.of[XY].value, spread), square, stretch]
+        found = f.named("q", values, lambda known: nearer(*known))
+        return duck.case([(nodes.And(tuple(enough)), found)], self.unknown)
 
     def _product(self, x: str, y: str) -> Ball:
         """Of two means; of one with itself, with what its squares are counted from."""
@@ -212,58 +300,37 @@ class Known(Struct, frozen=True):
         """Of a sum with these weights, over the count."""
         return f.over(self.law.reach(confidence, sizes), self.of[COUNT].value)
 
-    def _tilted(self, confidence: Fraction, side: str, b: Ball) -> nodes.Expr:
-        """Of the sum of (u - x') r', over the count; ``side`` is that of u."""
-        other = Y if side == X else X
-        x, y = self.of[side], self.of[other]
-        left = self._product(X, Y).minus(b.times(self._product(side, side)))
-        turned = y.minus(b.times(x).scaled(2.0))
-        sizes: Sizes = {XY: 1.0, side * 2: b.size, side: turned.size, other: x.size, COUNT: left.size}
-        return self._noise(confidence, sizes)
-
     def _moved(self, b: Ball) -> nodes.Expr:
         """The most that g is."""
         x, y = self.of[X], self.of[Y]
         sizes: Sizes = {Y: 1.0, X: b.size, COUNT: y.minus(b.times(x)).size}
         return self._noise(self.law.far, sizes)
 
-    def _with_slopes(
-        self, confidence: Fraction, sides: Sequence[str], made: Callable[[Sequence[Ball]], nodes.Expr]
+    def _with_slope(
+        self, confidence: Fraction, made: Callable[..., nodes.Expr], more: Sequence[nodes.Expr] = ()
     ) -> nodes.Expr:
-        """``made`` of the slopes over some sides, where noise leaves enough of the variances."""
+        """``made`` of the slope and ``more`` values, where noise leaves enough of the variance."""
+        x, y, v = (self.of[name] for name in (X, Y, XX))
+        squares = self._product(X, X)
+        taken = self._noise(confidence, {XX: 1.0, X: x.scaled(_TWO).size, COUNT: squares.size})
+        room = f.minus(v.value, f.plus(taken, f.square(x.off)))
 
-        def room(side: str) -> nodes.Expr:
-            """The variance without what noise has of it for each unit of slope."""
-            x = self.of[side]
+        def with_values(room: nodes.Expr, b: nodes.Expr, *others: nodes.Expr) -> nodes.Expr:
+            slope = Ball(b)
             sizes: Sizes = {
-                side * 2: 1.0,
-                side: x.scaled(2.0).size,
-                COUNT: self._product(side, side).size,
+                XY: 1.0,
+                XX: slope.size,
+                X: y.minus(slope.times(x).scaled(_TWO)).size,
+                Y: x.size,
+                COUNT: self._product(X, Y).minus(slope.times(squares)).size,
             }
-            taken = f.plus(self._noise(confidence, sizes), f.square(x.off))
-            return f.minus(self.of[side * 2].value, taken)
-
-        def off(side: str, b: nodes.Expr, left: nodes.Expr) -> nodes.Expr:
-            x, y = self.of[side], self.of[Y if side == X else X]
             moved = f.times(x.off, f.plus(y.off, f.times(f.size(b), x.off)))
-            return f.over(f.plus(self._tilted(confidence, side, Ball(b)), moved), left)
+            off = f.over(f.plus(self._noise(confidence, sizes), moved), room)
+            found = f.named("d", [off], lambda taken: made(Ball(b, taken[0]), *others))
+            return duck.case([(nodes.Binary(">", room, _ZERO), found)], self.unknown)
 
-        def with_rooms(rooms: Sequence[nodes.Expr]) -> nodes.Expr:
-            values = [f.over(self.of[XY].value, self.of[side * 2].value) for side in sides]
-            above = [nodes.Binary(">", one, _ZERO) for one in rooms]
-            found = f.named("v", values, lambda taken: with_values(taken, rooms))
-            return duck.case([(nodes.And(tuple(above)), found)], self.unknown)
-
-        def with_values(values: Sequence[nodes.Expr], rooms: Sequence[nodes.Expr]) -> nodes.Expr:
-            offs = [off(*each) for each in zip(sides, values, rooms, strict=True)]
-            return f.named("d", offs, lambda t: made([Ball(*each) for each in zip(values, t, strict=True)]))
-
-        return f.named("r", [room(side) for side in sides], with_rooms)
-
-
-def _less(r: nodes.Expr, spread: nodes.Expr, above: nodes.Expr, apart: nodes.Expr) -> nodes.Expr:
-    """The most that d is where it is at most ``above`` over ``spread``, and ``apart`` times r + d."""
-    return f.over(f.plus(f.over(above, spread), f.times(r, apart)), f.minus(_ONE, apart))
+        values = [room, f.over(self.of[XY].value, f.greatest(v.value, duck.double(_LEAST))), *more]
+        return f.named("r", values, lambda taken: with_values(*taken))
 
 
 def half_width(known: Known, second: Sequence[str], made: Callable[[Known], nodes.Expr]) -> nodes.Expr:

@@ -105,10 +105,10 @@ class Statistic(Struct, frozen=True):
     def _joint(self, noise: Noise, confidence: Fraction) -> Law | None:
         """The bounds of sums with weights.
 
-        Means, variances, slopes, what is left of rows, and all sums together miss ``SIDES`` each.
+        Means, variances, slopes, what is left of rows, both sums of a product, and all together miss ``SIDES`` each.
         """
         parts, missed = self.function.parts, 1 - confidence
-        near = 1 - missed * (1 - SIDES * (len(parts) + 1))
+        near = 1 - missed * (1 - SIDES * (len(parts) + 2))
         if Linear.of(noise.draws, near) is None:
             return None
         return Law(dict(zip(parts, noise.draws, strict=True)), near, 1 - missed * SIDES)

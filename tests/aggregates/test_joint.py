@@ -1,14 +1,17 @@
 """What the bounds of variances, lines and correlations rest on: the identities, in exact arithmetic."""
 
+import math
 import random
 from fractions import Fraction as Q
 from math import sqrt
 
 import pytest
 
-from dpproxy.aggregates.joint import Ball
+from dpproxy.aggregates.joint import COUNT, XY, Ball, Law, X
 from dpproxy.analysis import duck
 from tests.aggregates.conftest import evaluate
+from udfs.mechanisms.averaged import Draw
+from udfs.mechanisms.laplace import Laplace
 
 NAMES = ("n", "x", "y", "xx", "xy", "yy")
 Sums = dict[str, Q]
@@ -60,10 +63,14 @@ def test_a_slope_and_an_intercept_are_off_by_what_is_said(sums: tuple[Sums, Sums
     assert left == two.n * (two.y - y - b * dx)
     assert two.n * two.v * (two.b - b) == turned - dx * left
     for place in (Q(0), Q(7)):
-        q, before = (place + two.x) / two.v, (place + x) / one.v
-        main = left - before * turned
-        off = main - (q - before) * turned + q * dx * left
-        assert two.n * ((two.y - two.b * (place + two.x)) - (y - b * (place + x))) == off
+        k = place + x
+        o = k**2 / (k**2 + one.v)
+        main = one.v * left - k * turned
+        more = (two.v - one.v + dx**2) * left + dx * (o * k * left - (1 - o) * turned)
+        off = (1 + k * dx / (k**2 + one.v)) * main + more
+        assert two.n * two.v * ((two.y - two.b * (place + two.x)) - (y - b * k)) == off
+        assert k + k * k * dx / (k**2 + one.v) == place + two.x - (1 - o) * dx
+        assert one.v * (1 + k * dx / (k**2 + one.v)) == one.v + (1 - o) * k * dx
 
 
 def test_a_correlation_is_off_by_what_is_said(sums: tuple[Sums, Sums]):
@@ -75,6 +82,15 @@ def test_a_correlation_is_off_by_what_is_said(sums: tuple[Sums, Sums]):
     squares = [e[2 * s] - 2 * mean * e[s] + mean**2 * e["n"] for s, mean in (("x", x), ("y", y))]
     main = crossed - (b * squares[0] + h * squares[1]) / 2
     above = float(main / two.n - dx * dy + (b * dx**2 + h * dy**2) / 2)
+    steep = sqrt(one.w / one.v)
+    p, m = sqrt(steep) * dx + dy / sqrt(steep), sqrt(steep) * dx - dy / sqrt(steep)
+    r = float(one.c) / sqrt(one.v * one.w)
+    between = ((1 + r) * m * m - (1 - r) * p * p) / 4
+    assert float(-dx * dy + (b * dx**2 + h * dy**2) / 2) == pytest.approx(between, abs=1e-12)
+    turned = float(squares[0]) * steep - float(squares[1]) / steep - float(two.n) * p * m
+    assert 2 * math.sinh(math.log(steep / sqrt(two.w / two.v))) * sqrt(
+        two.v * two.w
+    ) * two.n == pytest.approx(turned)
     z = sqrt(one.w * two.v / (one.v * two.w))
     spread, before = sqrt(two.v * two.w), float(one.c) / sqrt(one.v * one.w)
     off = above / spread + before * ((z + 1 / z) / 2 - 1)
@@ -98,3 +114,20 @@ def test_balls_hold_what_is_made_of_numbers_in_them():
             value, off, size = evaluate([ball.value, ball.off, ball.size], {"m0": 1})
             assert abs(value - before) <= off + 1e-12
             assert abs(before) <= size + 1e-12
+
+
+def test_a_product_of_two_sums_is_within_its_bound():
+    """At least half of the draws by far: of 4,000, 20 may pass, and 60 or more do so once in 10**12 times."""
+    mechanism = Laplace.best((3, 500, 40), 10**8)
+    law = Law({name: Draw(mechanism, n) for n, name in enumerate((COUNT, X, XY))}, Q(19, 20), Q(399, 400))
+    one, other = {X: 1.0, COUNT: 100.0}, {XY: 20.0, COUNT: 50.0, X: 0.3}
+    [bound] = evaluate([law.product(one, other)], {"m0": 1})
+    [swapped] = evaluate([law.product(other, one)], {"m0": 1})
+    noise = mechanism.draw(4000)
+    sums = [
+        sum(w * noise[:, n] for n, name in enumerate(law.draws) if (w := of.get(name))) for of in (one, other)
+    ]
+    assert (abs(sums[0] * sums[1]) > bound).sum() < 60
+    apart = [law.norm(law.far, of).reach([*of.values()]) for of in (one, other)]
+    assert bound == pytest.approx(swapped)
+    assert bound < apart[0] * apart[1]

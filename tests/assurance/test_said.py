@@ -85,7 +85,8 @@ MECHANISMS = {
 """Which tables are asked, and the delta that is spent."""
 FORMS = ("rows", "rows GROUP BY k", "visits", "visits GROUP BY k")
 Exact = Callable[[Plan], Sequence[int]]
-NOISIEST = ("laplace", FORMS[-1], "0.1")
+NOISIEST = [("laplace", FORMS[-1], "0.1"), ("staircase", FORMS[-1], "0.1")]
+"""95 % of the noise are within a tenth of a variance: what is of the second order counts."""
 CASES = pytest.mark.parametrize(
     ("mechanism", "form", "epsilon"),
     [
@@ -93,11 +94,9 @@ CASES = pytest.mark.parametrize(
         for row, mechanism in enumerate(MECHANISMS)
         for column, form in enumerate(FORMS)
     ]
-    + [NOISIEST],
+    + NOISIEST,
 )
 """Each mechanism with each form, and each of these with both epsilons."""
-LOOSE = {(*NOISIEST, written): 1.7 for written in ("corr(y, x)", "regr_intercept(y, x)", "regr_r2(y, x)")}
-"""Half-widths that are more than three tenths above what is measured, since noise has a tenth of the variances."""
 
 
 def asked(mechanism: str, form: str, written: str) -> str:
@@ -203,7 +202,7 @@ def test_the_error_that_is_said_is_what_is_measured(
     """Against the distance that 95 % of 10,000 draws are within, which is off by 7 % less than once in 10**6 times.
 
     A half-width is a step too wide at most where it is a quantile, and by three tenths where it is a bound, and at most
-    99 % of the draws are within, but for those that are ``LOOSE``; 0.5 % more are but once in 10**6 times.
+    99 % of the draws are within; 0.5 % more are but once in 10**6 times.
     """
     chosen = settings(mechanism, epsilon)
     for written in (*EXACT, *BOUNDED):
@@ -225,6 +224,5 @@ def test_the_error_that_is_said_is_what_is_measured(
         if written in EXACT:
             assert 0.95 * measured - 1 <= half <= 1.06 * measured + 1, written
         else:
-            loose = LOOSE.get((mechanism, form, epsilon, written))
-            assert 0.95 * measured <= half <= (loose or 1.3) * 1.06 * measured, written
-            assert loose or sum(each <= half for each in off) <= 0.995 * DRAWS, written
+            assert 0.95 * measured <= half <= 1.3 * 1.06 * measured, written
+            assert sum(each <= half for each in off) <= 0.995 * DRAWS, written
