@@ -63,10 +63,9 @@ def _correlations(moments: Moments) -> f.Interval:
 
 
 def _squares(moments: Moments) -> f.Interval:
-    if moments.joint is not None:  # of the absolute value, which is no farther off
-        size = f.size(_correlation(moments))
-        found = moments.around(size, (0.0, 1.0), (), Known.correlation)
-        return f.square(found[0]), f.square(found[1])
+    if moments.joint is not None:
+        square = f.square(_correlation(moments))
+        return moments.around(square, (0.0, 1.0), (), Known.correlation_squared)
     return f.squares(_correlations(moments))
 
 

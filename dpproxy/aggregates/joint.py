@@ -35,15 +35,16 @@ sqrt(v) - sqrt(w))^2 / (2 l), and the same before noise without d, and b' v' = h
     n sqrt(v w) (r - r') = e((u - x') (v - y') - b' / 2 (u - x')^2 - h' / 2 (v - y')^2)
                            - n dx dy + n r' (l dx^2 + dy^2 / l) / 2 + n r' d
 
-Let p = sqrt(l) dx + dy / sqrt(l), and m the same with a minus. What is between is n ((1 + r') m^2 - (1 - r') p^2) /
-4, at most n (1 + abs(r')) M^2 / 4, M the larger of abs(p) and abs(m). With l0 = sqrt(w / v) and t = ln(l / l0),
+Let p = sqrt(l) dx + dy / sqrt(l), and m the same with a minus. What is between is n ((1 + r') m^2 - (1 - r') p^2) / 4.
+Let r not be below 0, else y changes its sign, and M the larger of abs(p) and abs(m). As d is not below 0, r' is above r
+by at most what e has and (1 - r) M^2 / 4, and below by at most that of e, (1 + r) M^2 / 4 and r d.
+With l0 = sqrt(w / v) and t = ln(l / l0),
 
     2 n sqrt(v w) sinh(t) = n (l v - w / l) = e(l (u - x')^2 - (v - y')^2 / l) - n p m
 
 and d = sqrt(v w) (cosh(t) - 1). Let l0 take the place of l in the weights of e, and in M^2: they are at most
-exp(abs(t)) times as large with l, but for the weight of the count, which may be larger by sinh(abs(t)) (l0 q + q' /
-l0), q = x'^2 and the middle of u, q' that of v. So 1 - exp(-2 abs(t)) is at most ``turned`` over ``left``. As b' = r'
-l and h' = r' / l, a bound by abs(r') <= 1 makes a nearer one.
+exp(abs(t)) times as large with l. (That of the count is a difference of what is not negative, at most the larger.)
+So 1 - exp(-2 abs(t)) is at most ``turned``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -197,14 +198,15 @@ class Known(Struct, frozen=True):
 
     def slope(self, confidence: Fraction) -> nodes.Expr:
         """How far the slope is off."""
-        return self._with_slope(confidence, lambda b: b.off)
+        return self._with_slopes(confidence, (X,), lambda taken: taken[0].off)
 
     def line(self, place: float) -> nodes.Expr:
         """How far the line is off where arguments are 0: so far, ``place``, below the centre."""
         x, y, v = (self.of[name] for name in (X, Y, XX))
         under = Ball(duck.double(place)).plus(x)
 
-        def half(b: Ball, share: nodes.Expr, off: nodes.Expr) -> nodes.Expr:
+        def half(slopes: Sequence[Ball], share: nodes.Expr, off: nodes.Expr) -> nodes.Expr:
+            [b] = slopes
             part, level = Ball(share, off), y.minus(b.times(x))
             rest = Ball(_ONE).minus(part)
             k = replace(under, off=f.times(rest.size, x.off))
@@ -225,7 +227,7 @@ class Known(Struct, frozen=True):
             share(under.size, f.greatest(f.minus(v.value, v.off), _ZERO)),
         )
         shares = [f.times(f.plus(*ends), _HALF), f.times(f.minus(ends[1], ends[0]), _HALF)]
-        return self._with_slope(self.law.far, half, shares)
+        return self._with_slopes(self.law.far, (X,), half, shares)
 
     def _line(self, b: Ball, level: Ball, one: Ball, k: Ball) -> Sizes:
         """The weights of r' (one - k u), where r' is v - level - b u."""
@@ -236,35 +238,31 @@ class Known(Struct, frozen=True):
 
     def correlation(self) -> nodes.Expr:
         """How far a correlation is off."""
+        return self._correlation(lambda _, *both: f.greatest(*both))
+
+    def correlation_squared(self) -> nodes.Expr:
+        """How far its square is off."""
+
+        def half(r: nodes.Expr, below: nodes.Expr, above: nodes.Expr) -> nodes.Expr:
+            twice = f.scaled(r, 2.0)
+            nearer = f.times(f.least(below, r), f.minus(twice, f.least(below, r)))
+            beyond = f.times(below, f.minus(below, twice))  # on the other side of 0
+            return f.greatest(f.times(above, f.plus(twice, above)), nearer, beyond)
+
+        return self._correlation(half)
+
+    def _correlation(self, made: Callable[..., nodes.Expr]) -> nodes.Expr:
+        """``made`` of the size of the correlation, and of how far one before noise is nearer to 0, and farther."""
+        x, y = self.of[X], self.of[Y]
         v, w = (f.greatest(self.of[name].value, duck.double(_LEAST)) for name in (XX, YY))
-        values = [f.root(f.times(v, w)), f.root(f.over(w, v)), f.root(f.over(v, w))]
-        return f.named("s", values, lambda taken: self._correlation(*taken))
+        of_both = [f.root(f.times(v, w)), f.root(f.over(w, v)), f.root(f.over(v, w))]
 
-    def _correlation(self, spread: nodes.Expr, steep: nodes.Expr, flat: nodes.Expr) -> nodes.Expr:
-        """The same, by sqrt(v w), l0 and its inverse."""
-        x, y, n = (self.of[name] for name in (X, Y, COUNT))
-        a, b = self._product(X, X).scaled(steep), self._product(Y, Y).scaled(flat)
-        tilted: Sizes = {
-            XX: steep,
-            YY: flat,
-            X: x.scaled(steep).scaled(_TWO).size,
-            Y: y.scaled(flat).scaled(_TWO).size,
-            COUNT: a.minus(b).size,
-        }
-        roots = f.root(steep), f.root(flat)
-        centre = f.plus(f.times(roots[0], x.size), f.times(roots[1], y.size))
-        square = f.square(self._noise(self.law.far, {X: roots[0], Y: roots[1], COUNT: centre}))
-        turned = f.over(f.plus(self._noise(self.law.far, tilted), square), spread)
-        counted = f.times(f.plus(a.size, b.size), duck.double(self.law.count(self.law.far, tilted) / 2))
-        left = f.minus(_ONE, f.over(counted, f.times(n.value, spread)))
-        rest = f.minus(_ONE, f.over(turned, f.greatest(left, duck.double(_LEAST))))
-        stretch = f.over(_ONE, f.root(f.greatest(rest, duck.double(_LEAST))))
-        ends = (self.of[XX].value, self.of[YY].value, left, rest)
-        enough = [nodes.Binary(">", end, duck.double(_LEAST)) for end in ends]
-
-        def half(square: nodes.Expr, stretch: nodes.Expr, r: Ball, most: nodes.Expr) -> nodes.Expr:
-            b, h = (r.scaled(one) for one in (steep, flat))
-            squares = b.times(self._product(X, X)).plus(h.times(self._product(Y, Y)))
+        def half(
+            slopes: Sequence[Ball], spread: nodes.Expr, steep: nodes.Expr, flat: nodes.Expr
+        ) -> nodes.Expr:
+            b, h = slopes
+            a, c = self._product(X, X), self._product(Y, Y)
+            squares = b.times(a).plus(h.times(c))
             sizes: Sizes = {
                 XY: 1.0,
                 XX: b.scaled(_HALF).size,
@@ -273,23 +271,35 @@ class Known(Struct, frozen=True):
                 Y: x.minus(h.times(y)).size,
                 COUNT: self._product(X, Y).minus(squares.scaled(_HALF)).size,
             }
-            bent = f.times(f.plus(_ONE, most), stretch, square, duck.double(0.25))
-            apart = f.minus(f.times(f.plus(stretch, f.over(_ONE, stretch)), _HALF), _ONE)
-            return f.plus(
-                f.over(f.plus(self._noise(self.law.near, sizes), bent), spread), f.times(most, apart)
-            )
+            tilted: Sizes = {
+                XX: steep,
+                YY: flat,
+                X: x.scaled(steep).scaled(_TWO).size,
+                Y: y.scaled(flat).scaled(_TWO).size,
+                COUNT: f.greatest(a.scaled(steep).size, c.scaled(flat).size),
+            }
+            roots = f.root(steep), f.root(flat)
+            centre = f.plus(f.times(roots[0], x.size), f.times(roots[1], y.size))
+            across: Sizes = {X: roots[0], Y: roots[1], COUNT: centre}
+            square = f.over(f.square(self._noise(self.law.far, across)), spread)
+            turned = f.plus(f.over(self._noise(self.law.far, tilted), spread), square)
+            main = f.over(self._noise(self.law.near, sizes), spread)
+            r = f.over(f.size(self.of[XY].value), spread)
+            return f.named("q", [r, main, square, turned], lambda taken: with_values(*taken))
 
-        def nearer(r: nodes.Expr, square: nodes.Expr, stretch: nodes.Expr) -> nodes.Expr:
-            def again(off: nodes.Expr) -> nodes.Expr:
-                far = f.plus(f.times(f.size(r), f.minus(stretch, _ONE)), f.times(off, stretch))
-                return half(square, stretch, Ball(r, far), f.least(_ONE, f.plus(f.size(r), off)))
+        def with_values(
+            r: nodes.Expr, main: nodes.Expr, square: nodes.Expr, turned: nodes.Expr
+        ) -> nodes.Expr:
+            rest = f.minus(_ONE, turned)
+            root = f.root(f.greatest(rest, duck.double(_LEAST)))
+            bent = f.over(f.scaled(square, 0.25), root)
+            apart = f.minus(f.scaled(f.plus(root, f.over(_ONE, root)), 0.5), _ONE)
+            below = f.plus(main, bent, f.times(r, f.plus(bent, apart)))
+            above = f.plus(main, f.times(bent, f.greatest(f.minus(_ONE, r), _ZERO)))
+            found = f.named("h", [below, above], lambda taken: made(r, *taken))
+            return duck.case([(nodes.Binary(">", rest, duck.double(_LEAST)), found)], self.unknown)
 
-            first = half(square, stretch, Ball(_ZERO, stretch), _ONE)
-            return f.named("d", [first], lambda taken: again(taken[0]))
-
-        values = [f.over(self.of[XY].value, spread), square, stretch]
-        found = f.named("q", values, lambda known: nearer(*known))
-        return duck.case([(nodes.And(tuple(enough)), found)], self.unknown)
+        return self._with_slopes(self.law.far, (X, Y), half, of_both)
 
     def _product(self, x: str, y: str) -> Ball:
         """Of two means; of one with itself, with what its squares are counted from."""
@@ -306,31 +316,55 @@ class Known(Struct, frozen=True):
         sizes: Sizes = {Y: 1.0, X: b.size, COUNT: y.minus(b.times(x)).size}
         return self._noise(self.law.far, sizes)
 
-    def _with_slope(
-        self, confidence: Fraction, made: Callable[..., nodes.Expr], more: Sequence[nodes.Expr] = ()
+    def _with_slopes(
+        self,
+        confidence: Fraction,
+        sides: Sequence[str],
+        made: Callable[..., nodes.Expr],
+        more: Sequence[nodes.Expr] = (),
     ) -> nodes.Expr:
-        """``made`` of the slope and ``more`` values, where noise leaves enough of the variance."""
-        x, y, v = (self.of[name] for name in (X, Y, XX))
-        squares = self._product(X, X)
-        taken = self._noise(confidence, {XX: 1.0, X: x.scaled(_TWO).size, COUNT: squares.size})
-        room = f.minus(v.value, f.plus(taken, f.square(x.off)))
+        """``made`` of the slopes over some sides and ``more``, where noise leaves enough of the variances."""
 
-        def with_values(room: nodes.Expr, b: nodes.Expr, *others: nodes.Expr) -> nodes.Expr:
-            slope = Ball(b)
+        def room(side: str) -> nodes.Expr:
+            """The variance without what noise has of it for each unit of slope."""
+            x = self.of[side]
+            sizes: Sizes = {
+                side * 2: 1.0,
+                side: x.scaled(_TWO).size,
+                COUNT: self._product(side, side).size,
+            }
+            taken = f.plus(self._noise(confidence, sizes), f.square(x.off))
+            return f.minus(self.of[side * 2].value, taken)
+
+        def off(side: str, b: nodes.Expr, left: nodes.Expr) -> nodes.Expr:
+            other = Y if side == X else X
+            x, y, slope = self.of[side], self.of[other], Ball(b)
             sizes: Sizes = {
                 XY: 1.0,
-                XX: slope.size,
-                X: y.minus(slope.times(x).scaled(_TWO)).size,
-                Y: x.size,
-                COUNT: self._product(X, Y).minus(slope.times(squares)).size,
+                side * 2: slope.size,
+                side: y.minus(slope.times(x).scaled(_TWO)).size,
+                other: x.size,
+                COUNT: self._product(X, Y).minus(slope.times(self._product(side, side))).size,
             }
             moved = f.times(x.off, f.plus(y.off, f.times(f.size(b), x.off)))
-            off = f.over(f.plus(self._noise(confidence, sizes), moved), room)
-            found = f.named("d", [off], lambda taken: made(Ball(b, taken[0]), *others))
-            return duck.case([(nodes.Binary(">", room, _ZERO), found)], self.unknown)
+            return f.over(f.plus(self._noise(confidence, sizes), moved), left)
 
-        values = [room, f.over(self.of[XY].value, f.greatest(v.value, duck.double(_LEAST))), *more]
-        return f.named("r", values, lambda taken: with_values(*taken))
+        def with_values(taken: Sequence[nodes.Expr]) -> nodes.Expr:
+            rooms, values, others = (
+                taken[: len(sides)],
+                taken[len(sides) : 2 * len(sides)],
+                taken[2 * len(sides) :],
+            )
+            above = [nodes.Binary(">", one, _ZERO) for one in rooms]
+            offs = [off(*each) for each in zip(sides, values, rooms, strict=True)]
+            found = f.named(
+                "d", offs, lambda t: made([Ball(*each) for each in zip(values, t, strict=True)], *others)
+            )
+            return duck.case([(nodes.And(tuple(above)), found)], self.unknown)
+
+        least = duck.double(_LEAST)
+        slopes = [f.over(self.of[XY].value, f.greatest(self.of[side * 2].value, least)) for side in sides]
+        return f.named("r", [*map(room, sides), *slopes, *more], with_values)
 
 
 def half_width(known: Known, second: Sequence[str], made: Callable[[Known], nodes.Expr]) -> nodes.Expr:
