@@ -11,27 +11,15 @@ from collections.abc import Sequence
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
-from dpproxy.algebra.plan import Part, Plan
-from tests.assurance.test_coverage import DDL, POLICY, SHAPES, TIGHT, WIDE
+from tests.assurance.test_coverage import DDL, POLICY, SHAPES, TIGHT, WIDE, answered
 from tests.bench.report import conditions
 from tests.bench.results import Result, write
-from tests.golden.world import World, build, plan_of
-from tests.planner.release.test_intervals import shown
+from tests.golden.world import World, build
 
 ANSWERS, MANY = 300, 20_000
 """Of each shape; of the largest, for the quantile."""
-MORE = (
-    "1.0 * sum(x) / count(*)",
-    "stddev_samp(x)",
-    "covar_pop(y, x)",
-    "regr_slope(y, x)",
-    "regr_intercept(y, x)",
-    "corr(y, x)",
-    "regr_r2(y, x)",
-)
-KINDS = (*TIGHT, *WIDE, *MORE)
+KINDS = (*TIGHT, *WIDE)
 EPSILONS = ("0.1", "1")
 Held = tuple[int, int]
 """How many intervals hold, of how many."""
@@ -68,14 +56,12 @@ def _row(world: World, data: duckdb.DuckDBPyConnection, kind: str, answers: int)
         inside = stated = 0
         nearest = ""
         for shape in SHAPES:
-            options = {"dp.epsilon": epsilon, "dp.intervals": "columns"}
-            plan = plan_of(world, f"SELECT {kind} FROM {shape}", options)
-            [part] = plan.parts
-            exact = data.sql(part.exact, params={"1": "00"} if part.truncated else {}).to_arrow_table()
-            [[truth]] = data.execute(f"SELECT ({kind})::DOUBLE FROM {shape}").fetchall()
-            if truth is None:
+            found = answered(
+                world, data, kind, shape, options={"dp.epsilon": epsilon}, many=max(answers, MANY)
+            )
+            if found is None:
                 continue
-            drawn = _summed(plan, part, exact, answers)
+            truth, drawn = found
             known = [(low, high) for _, low, high in drawn[:answers] if low is not None]
             stated += len(known)
             inside += sum(low - 1e-6 <= truth <= high + 1e-6 for low, high in known)
@@ -84,19 +70,6 @@ def _row(world: World, data: duckdb.DuckDBPyConnection, kind: str, answers: int)
                 nearest = f"{np.median([high - low for low, high in known]) / 2 / off:.2f}"
         cells += [f"{100 * inside / stated:.0f}", nearest]
     return cells
-
-
-def _summed(plan: Plan, part: Part, exact: pa.Table, answers: int) -> list[tuple[float, ...]]:
-    """Answers from as many draws around the exact sums."""
-    assert part.mechanism is not None
-    sums = [int(column[0].as_py() or 0) for column in exact.columns]
-    noise = part.mechanism.draw(max(answers, MANY)).tolist()
-    released = [[s + n for s, n in zip(sums, row, strict=True)] for row in noise]
-    return [_numbers(row) for row in shown(plan, released)]
-
-
-def _numbers(row: Sequence[object]) -> tuple[float, ...]:
-    return tuple(None if v is None else float(str(v)) for v in row[:3])  # type: ignore[misc]
 
 
 if __name__ == "__main__":
