@@ -133,7 +133,10 @@ COUNTS = (*(size * power for power in (1, 10, 100) for size in (1, 2, 3, 5, 7)),
 
 
 def _quantiles(of: Counted, marks: Sequence[Scalar], rows: Rows) -> LimitQuantiles | None:
-    """Shares of the released total, in tenths of a percent; of equal ones the first and the last."""
+    """Shares of the released total, in tenths of a percent; of alike ones the first and the last.
+
+    Those of rows and groups are alike if they are equal, those of values if it may be noise by which they differ.
+    """
     counts, sds = dict[int, Fraction](), list[Fraction]()
     for number, _, count, sd in rows:
         counts[int(str(number))], sds = Fraction(int(str(count))), [*sds, Fraction(float(str(sd)))]
@@ -141,14 +144,16 @@ def _quantiles(of: Counted, marks: Sequence[Scalar], rows: Rows) -> LimitQuantil
     within = _TAIL * max(sds) * Fraction(sqrt(len(sds)))
     if total * _LEAST_USE <= 100 * within:
         return None
+    off = Fraction(ceil(1000 * within / total), 10)
+    alike = off if of is Counted.VALUES else 0
     shares, share, below = list[tuple[Fraction, Scalar]](), Fraction(0), Fraction(0)
     for number, mark in enumerate(marks):
         below += counts.get(number, Fraction(0))
         share = max(share, min(Fraction(round(1000 * below / total), 10), Fraction(100)))
-        if share in {s for s, _ in shares[-1:]} & {s for s, _ in shares[-2:-1]}:
+        if len(shares) > 1 and share - shares[-2][0] <= alike:
             shares.pop()
         shares.append((share, mark))
-    return LimitQuantiles(of, tuple(shares), Fraction(ceil(1000 * within / total), 10))
+    return LimitQuantiles(of, tuple(shares), off)
 
 
 def limit(quantiles: LimitQuantiles) -> Scalar | None:

@@ -173,3 +173,12 @@ def test_values_between_bounds_lie_between_marks():
         0,
         0,
     ]
+
+
+def test_marks_between_which_there_is_only_noise_are_left_out():
+    marks = tuple(range(0, 90, 10))
+    counts = (0, 3, 2, 300, 400, 290, 2, 0, 3)
+    found = Probe("c", marks).quantiles([(n, 0.0, count, 2.0) for n, count in enumerate(counts)])
+    assert found is not None
+    assert [mark for _, mark in found.shares] == [0, 10, 30, 40, 50, 60, 80]
+    assert found.inside(30, 60) == found.upto(60) - found.upto(30) == 99

@@ -34,7 +34,7 @@ CANNOT = "dp.target_error cannot be met"
 _OTHERWISE = "SET dp.epsilon instead, or dp.target_error = off;"
 _FIRST = "Ask once at a small epsilon, with dp.target_error = off: what is released then is what it is estimated from."
 _WITH_COUNT = (
-    "Which groups are so large follows from released counts: have count(*) in the statement, now and then."
+    "Which groups are so large follows from released counts: have count(*) in it, at first and later on."
 )
 _SMALL = Fraction(1, 20)
 """The epsilon that is proposed for what is estimated from."""
