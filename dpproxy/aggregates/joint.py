@@ -150,12 +150,6 @@ class Ball(Struct, frozen=True):
         """Of a multiple by what is not negative."""
         return Ball(f.times(self.value, factor), self.off if self.off is _ZERO else f.times(self.off, factor))
 
-    def over(self, other: "Ball") -> "Ball":
-        """Of a quotient: a/b - a'/b' = (a - a' - a/b (b - b')) / b'; ``other`` is above its ``off``."""
-        value = f.over(self.value, other.value)
-        off = f.plus(self.off, f.times(f.size(value), other.off))
-        return Ball(value, f.over(off, f.minus(other.value, other.off)))
-
 
 def _sum(a: nodes.Expr, b: nodes.Expr) -> nodes.Expr:
     """Of two bounds."""
