@@ -54,7 +54,7 @@ def _row(world: World, data: duckdb.DuckDBPyConnection, kind: str, answers: int)
     cells: list[str] = []
     for epsilon in EPSILONS:
         inside = stated = 0
-        of_many = nearest = ""
+        nearest = ""
         for shape in SHAPES:
             found = answered(
                 world, data, kind, shape, options={"dp.epsilon": epsilon}, many=max(answers, MANY)
@@ -63,13 +63,12 @@ def _row(world: World, data: duckdb.DuckDBPyConnection, kind: str, answers: int)
                 continue
             truth, drawn = found
             known = [(low, high) for _, low, high in drawn[:answers] if low is not None]
-            held = sum(low - 1e-6 <= truth <= high + 1e-6 for low, high in known)
-            stated, inside = stated + len(known), inside + held
+            stated += len(known)
+            inside += sum(low - 1e-6 <= truth <= high + 1e-6 for low, high in known)
             if shape == "many":
-                of_many = f"{100 * held / len(known):.0f}"
                 off = np.quantile([abs(value - truth) for value, _, _ in drawn], 0.95)
                 nearest = f"{np.median([high - low for low, high in known]) / 2 / off:.2f}"
-        cells += [f"{100 * inside / stated:.0f} ({of_many})", nearest]
+        cells += [f"{100 * inside / stated:.0f}", nearest]
     return cells
 
 
