@@ -50,7 +50,7 @@ def parallel(store: Store, seals: Seals, reach: Reach = unheard) -> Walking:
         length = until - first
         count = min(len(os.sched_getaffinity(0)), length // LEAST) if length > SMALL else 1
         others = count - 1
-        rest = int(length * min(1, others * (1 + _PAGES) / count))
+        rest = min(length - 1, int(length * others * (1 + _PAGES) / count))
         ends = [*(until - rest * left // others for left in range(others, 0, -1)), until]
         places = [_place(connection, end) for end in ends[:-1]]
         with ExitStack() as stack:

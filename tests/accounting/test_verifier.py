@@ -37,6 +37,12 @@ def test_two_processes_find_what_one_finds(state: Home):
     assert alone.head.sequence == 8
 
 
+def test_the_first_piece_is_of_an_entry_at_least(state: Home, monkeypatch: pytest.MonkeyPatch):
+    key = seals(state)
+    monkeypatch.setattr(verifier, "_PAGES", 1.0)  # as of many processors
+    assert verify(state.store, key, None, walking=parallel(state.store, key)).head.sequence == 8
+
+
 @pytest.mark.parametrize("sequence", [2, 4, 5, 7])
 @pytest.mark.parametrize("table", ["entry", "debit", "release"])
 def test_each_half_notices_what_was_altered_in_it(state: Home, sequence: int, table: str):
