@@ -6,16 +6,7 @@ from typing import Final
 from sqlglot import ErrorLevel, exp
 
 _CALL: Final = re.compile(r"([A-Z_][A-Z_0-9]*)\(")
-_OPERATORS: Final[dict[type[exp.Expr], str]] = {
-    exp.JSONExtract: "->",
-    exp.JSONExtractScalar: "->>",
-    exp.JSONBExtract: "#>",
-    exp.JSONBExtractScalar: "#>>",
-    exp.JSONBContains: "?",
-    exp.Pow: "^",
-    exp.RegexpILike: "~*",
-    exp.RegexpLike: "~",
-}
+_OPERATOR: Final = re.compile(r"x ([^\w\s(]+) ")
 _NAMES: Final[dict[type[exp.Expr], str]] = {
     exp.ApproxDistinct: "approx_count_distinct",
     exp.Max: "max",
@@ -33,10 +24,14 @@ def function(node: exp.Func) -> str:
     """
     if type(node) in _NAMES:
         return _NAMES[type(node)]
-    # Of a call with other arguments: those at hand may be a deep tree.
-    given = {name: _placeholder(value) for name, value in node.args.items()}
-    found = _CALL.match(type(node)(**given).sql("postgres", unsupported_level=ErrorLevel.IGNORE))
+    found = _CALL.match(_printed(node))
     return found[1].lower() if found else str(node.sql_name()).lower()
+
+
+def _printed(node: exp.Expr) -> str:
+    """It with other arguments: those at hand may be a deep tree."""
+    given = {name: _placeholder(value) for name, value in node.args.items()}
+    return type(node)(**given).sql("postgres", unsupported_level=ErrorLevel.IGNORE)
 
 
 def _placeholder(value: object) -> object:
@@ -53,8 +48,8 @@ def _placeholder(value: object) -> object:
 
 def construct(node: exp.Expr) -> str:
     """``to_char()``, ``the operator ->>``, or the class in words: ``GROUPING SETS``."""
-    if type(node) in _OPERATORS:
-        return f"the operator {_OPERATORS[type(node)]}"
+    if isinstance(node, exp.Binary) and (found := _OPERATOR.match(_printed(node))):
+        return f"the operator {found[1]}"
     if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Cast):
         return f"{function(node)}()"
     return spaced(node)

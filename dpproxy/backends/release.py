@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -22,7 +23,7 @@ from dpproxy.backends.failures import answer_failure, failure
 from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.recent import Recent
-from udfs.functions.joint import release_rows
+from udfs.functions.joint import release_columns, release_rows
 from udfs.mechanisms import Additive
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
@@ -33,6 +34,8 @@ Rows = Sequence[tuple[object, ...]]
 
 LONGEST_ANSWER = 10.0
 """Seconds."""
+MANY = 5_000
+"""Groups from which on an answer stays in columns."""
 ANSWERS = 512
 """Answers of few rows that are kept: a dashboard asks for the same again and again."""
 MEMORY = "1GB"
@@ -97,14 +100,17 @@ class ReleaseStage:
                     f"the statement has more than {part.most} keys to show; it stays charged",
                     hint="Group by fewer or coarser columns.",
                 )
-            return [bool(k) for k in kept]
+            decided: list[bool] = kept.tolist()
+            return decided
 
         return select
 
     def draw(self, part: Part, exact: Exact[pa.Table]) -> Released[pa.Table]:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
         try:
-            if part.mechanism is not None and part.groups <= FEW and not part.discovered:
+            if part.discovered:
+                return Released(self._many_rows(part, exact.value), part.loss)
+            if part.mechanism is not None and part.groups <= FEW:
                 return Released(self._few_rows(part, part.mechanism, exact.value), part.loss)
             with closing(self._connection.cursor()) as cursor:
                 return Released(_drawn(cursor, part, exact.value), part.loss)
@@ -125,6 +131,18 @@ class ReleaseStage:
         rows = [[int(number or 0) for number in sums.get(key, nothing)] for key in wanted]
         return table.append_column("v", pa.array(release_rows(self._pool, mechanism, rows), _MEASURES))
 
+    def _many_rows(self, part: Part, exact: pa.Table) -> pa.Table:
+        """What ``Part.release`` says of groups that were selected: in a tenth of the engine's memory."""
+        names = [name for name in exact.column_names if name.startswith("k")]
+        shown = _shown_keys(exact).sort_by([(name, "ascending") for name in names])
+        measures = [shown[f"m{i}"].cast(WHOLE) for i in range(part.measures)]
+        if part.mechanism is None:
+            drawn = pa.array([[]] * len(shown), _MEASURES)
+        else:
+            drawn = release_columns(self._pool, part.mechanism, measures)
+        ordinals = pa.array(range(len(shown)), pa.int64())
+        return shown.select(names).add_column(0, "o", ordinals).append_column("v", drawn)
+
     def zeros(self, part: Part) -> Released[pa.Table]:
         """The declared keys of a part that releases nothing."""
         cursor = self._connection.cursor()
@@ -141,17 +159,18 @@ class ReleaseStage:
 
     def answer(
         self, plan: Plan, relations: Relations, publics: Sequence[pa.Table] = (), session: str = ""
-    ) -> Rows:
-        """Rows of the answer stage, within ``LONGEST_ANSWER`` seconds.
+    ) -> Rows | pa.Table:
+        """Rows of the answer stage, within ``LONGEST_ANSWER`` seconds; a table where they may be many.
 
         Errors: class 22 for what the analyst's own arithmetic over released values does, ``Cancelled``.
         """
         if publics or not _is_little(plan, relations):
-            return self._answer(plan.answer, relations, publics, session, watched=True)
+            is_large = plan.discovered or plan.groups > MANY
+            return self._answer(plan.answer, relations, publics, session, watched=True, as_table=is_large)
         kept = self.again(plan, relations)
         if kept is not None:
             return kept
-        rows = self._answer(plan.answer, relations, (), session, watched=False)
+        rows: Rows = self._answer(plan.answer, relations, (), session, watched=False)
         [(part, released)] = relations
         self._answered.put(_shown(plan, released), (part.keys, rows))
         return rows
@@ -168,11 +187,19 @@ class ReleaseStage:
 
     def constant(self, sql: str, session: str) -> Rows:
         """Rows of a statement that reads nothing. Raises as ``answer``."""
-        return self._answer(sql, [], (), session, watched=True)
+        rows: Rows = self._answer(sql, [], (), session, watched=True)
+        return rows
 
     def _answer(
-        self, sql: str, relations: Relations, publics: Sequence[pa.Table], session: str, *, watched: bool
-    ) -> Rows:
+        self,
+        sql: str,
+        relations: Relations,
+        publics: Sequence[pa.Table],
+        session: str,
+        *,
+        watched: bool,
+        as_table: bool = False,
+    ) -> Any:  # noqa: ANN401 - rows, or a table
         cursor = self._connection.cursor()
         with self._lock:
             self._running[session] = cursor
@@ -183,7 +210,9 @@ class ReleaseStage:
             heads, values = _relations(cursor, relations)
             heads += [_fetched(cursor, index, table) for index, table in enumerate(publics)]
             with_ = f"WITH {', '.join(heads)} " if heads else ""
-            rows: Rows = cursor.execute(f"{with_}{sql}", values).fetchall()
+            if as_table:
+                return cursor.sql(f"{with_}{sql}", params=values).to_arrow_table()
+            rows = cursor.execute(f"{with_}{sql}", values).fetchall()
         except Exception as error:  # noqa: BLE001 - the engine's words stay here
             raise failure(answer_failure(error)) from None
         else:
@@ -218,10 +247,8 @@ def _shown(plan: Plan, released: Released[pa.Table]) -> object:
 
 
 def _drawn(cursor: duckdb.DuckDBPyConnection, part: Part, exact: pa.Table) -> pa.Table:
-    cursor.register("exact", _shown_keys(exact) if part.discovered else exact)
+    cursor.register("exact", exact)
     sql = f"{part.release} ORDER BY o"
-    if part.discovered:
-        return _fetch(cursor, sql)
     table = key_table(part.keys)
     cursor.register("keys", table)
     if part.groups > FEW:

@@ -6,16 +6,19 @@ Both follow from the plan and the released values alone; what is stored, ordered
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor, inf, isfinite, isnan, log10
-from statistics import median
+from math import ceil, floor, inf, isfinite, log10
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.evaluation import Floats, evaluate
 from dpproxy.algebra.nodes import ColumnRef
 from dpproxy.algebra.plan import Accuracy, Notice, Output, Plan, Possible, Stated
+from dpproxy.engine.output import numbers
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
 
 DIGITS = 3
@@ -45,72 +48,73 @@ NONE_SHOWN = (
 )
 NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 Row = Sequence[object]
+Rows: TypeAlias = Sequence[Row] | pa.Table
+"""Of the answer stage: a table where they are many."""
+Bools = NDArray[np.bool_]
 
 
 class _Measured(Struct, frozen=True):
     """A noisy column of an answer: the half-widths of its rows, and what they are of the shown values."""
 
     name: str
-    halves: tuple[float, ...]
-    """Of the rows where one is proved; one for all where it is the same."""
-    shares: tuple[float, ...]
-    """Half-width over value, row by row."""
     words: str = ""
+    count: int = 0
+    """The rows where a half-width is proved, of which the others are."""
+    halves: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """The least, the middle and the greatest."""
+    share: float = inf
+    """The middle of half-width over value."""
+    lost: int = 0
+    """How many values are smaller than their error."""
     impossible: int = 0
     """How many values cannot be."""
     why: str = ""
     """What is wrong with them."""
     new: float | None = None
     """The half-width of a new draw, where stored releases answer and it is the same for all rows."""
-
-    @property
-    def lost(self) -> int:
-        """How many values are smaller than their error."""
-        return sum(1 for share in self.shares if share > 1)
+    new_share: float = inf
+    """The middle of it over value."""
 
     def __str__(self) -> str:
-        if not self.halves:
+        if not self.count:
             return f"{self.name}: {self.words}"
-        low, high = min(self.halves), max(self.halves)
-        if figure(low) == figure(high):
-            return f"{self.name} ±{figure(high)}"
-        return f"{self.name} ±{figure(low)} to ±{figure(high)} (median ±{figure(median(self.halves))})"
+        low, middle, high = map(figure, self.halves)
+        return f"{self.name} ±{high}" if low == high else f"{self.name} ±{low} to ±{high} (median ±{middle})"
 
 
-def presented(
-    plan: Plan, rows: Sequence[Row], values: Sequence[tuple[object, ...]]
-) -> list[tuple[object, ...]]:
+def presented(plan: Plan, rows: Rows, values: Sequence[tuple[object, ...]]) -> Sequence[tuple[object, ...]]:
     """The shown ``values`` of the answer stage's ``rows`` under dp.impossible and dp.round."""
     stated = plan.accuracy
     if stated is None or (stated.impossible == "show" and not stated.significant):
-        return list(values)
+        return values
     columns = [list(column) for column in zip(*values, strict=True)]
     for index, output in enumerate(plan.outputs if columns else ()):
         shown = columns[index]
         if stated.impossible != "show" and output.possible is not None:
-            cannot = impossible(output.possible, rows, shown)
+            cannot = impossible(output.possible, rows, numbers(values, index))
             nothing = stated.impossible == "null"
             shown = [
                 _instead(v, output.possible, as_null=nothing) if c else v
                 for v, c in zip(shown, cannot, strict=True)
             ]
         if stated.significant and output.accuracy is not None:
-            halves = _halves(output.accuracy, rows)
+            halves = _halves(output.accuracy, rows).tolist()
             shown = [_rounded(value, half) for value, half in zip(shown, halves, strict=True)]
         elif stated.significant and output.bound is not None:
             place, above = output.bound
             accuracy = plan.outputs[place].accuracy
-            halves = [inf] * len(rows) if accuracy is None else _halves(accuracy, rows)
+            halves = [inf] * len(rows) if accuracy is None else _halves(accuracy, rows).tolist()
             shown = [_outwards(value, half, above=above) for value, half in zip(shown, halves, strict=True)]
         columns[index] = shown
     return list(zip(*columns, strict=True))
 
 
-def impossible(possible: Possible, rows: Sequence[Row], values: Sequence[object]) -> list[bool]:
+def impossible(possible: Possible, rows: Rows, shown: Floats) -> Bools:
     """Which values of a column cannot be what they would be without noise."""
     if possible.count is not None:
-        return [int(str(row[possible.count])) <= 0 for row in rows]
-    return [isinstance(v, int | float | Decimal) and v * possible.sign < 0 for v in values]
+        return numbers(rows, possible.count) <= 0
+    found: Bools = shown * possible.sign < 0
+    return found
 
 
 def _instead(value: object, possible: Possible, *, as_null: bool) -> object:
@@ -137,29 +141,29 @@ def _outwards(value: object, half: float, *, above: bool) -> object:
     return type(value)(number)
 
 
-def half_widths(plan: Plan, rows: Sequence[Row]) -> dict[int, list[float]]:
+def half_widths(plan: Plan, rows: Rows) -> dict[int, list[float]]:
     """Of each noisy column in each row of the answer stage; infinite where none is proved."""
-    return {i: _halves(o.accuracy, rows) for i, o in enumerate(plan.outputs) if o.accuracy is not None}
+    return {
+        i: _halves(o.accuracy, rows).tolist() for i, o in enumerate(plan.outputs) if o.accuracy is not None
+    }
 
 
-def _halves(accuracy: Accuracy, rows: Sequence[Row]) -> list[float]:
+def _halves(accuracy: Accuracy, rows: Rows) -> Floats:
     """The half-width of a column in each row; infinite where none is proved."""
     half, place = accuracy.half, accuracy.place
     if accuracy.far is not None:
         names = {node.name for node in accuracy.far.find_all(ColumnRef)}
-        columns = {name: _numbers(rows, int(name.removeprefix("c"))) for name in names}
-        return [inf if isnan(each) else each for each in evaluate(accuracy.far, columns).tolist()]
-    if place is None:
-        return [inf if half is None else half] * len(rows)
-    return [inf if row[place] is None else float(str(row[place])) for row in rows]
-
-
-def _numbers(rows: Sequence[Row], place: int) -> Floats:
-    return np.array([float(str(row[place])) for row in rows])
+        columns = {name: numbers(rows, int(name.removeprefix("c"))) for name in names}
+        found = evaluate(accuracy.far, columns)
+    elif place is not None:
+        found = numbers(rows, place)
+    else:
+        return np.full(len(rows), inf if half is None else half)
+    return np.where(np.isnan(found), inf, found)
 
 
 def accuracy_notice(
-    plan: Plan, rows: Sequence[Row], values: Sequence[Row], fresh: Plan | None = None
+    plan: Plan, rows: Rows, values: Sequence[Row], fresh: Plan | None = None
 ) -> Notice | None:
     """The half-width of each noisy column; None where none is shown.
 
@@ -220,9 +224,7 @@ def _outer(plan: Plan) -> Notice | None:
     )
 
 
-def measured(
-    plan: Plan, rows: Sequence[Row], values: Sequence[Row], fresh: Plan | None = None
-) -> list[_Measured]:
+def measured(plan: Plan, rows: Rows, values: Sequence[Row], fresh: Plan | None = None) -> list[_Measured]:
     """The noisy columns of an answer, each with the half-widths of its rows."""
     new = dict(enumerate(() if fresh is None else (o.accuracy for o in fresh.outputs)))
     noisy = [(i, o, o.accuracy) for i, o in enumerate(plan.outputs) if o.accuracy is not None]
@@ -233,26 +235,48 @@ def _measured(
     index: int,
     output: Output,
     accuracy: Accuracy,
-    rows: Sequence[Row],
+    rows: Rows,
     values: Sequence[Row],
     new: Accuracy | None,
 ) -> _Measured:
     name = output.column.name
     if accuracy.words:
-        return _Measured(name, (), (), accuracy.words)
-    possible = output.possible
-    cannot = 0 if possible is None else sum(impossible(possible, rows, [row[index] for row in values]))
+        return _Measured(name, accuracy.words)
+    possible, shown = output.possible, numbers(values, index)
+    cannot = 0 if possible is None else int(impossible(possible, rows, shown).sum())
     why = OF_NOBODY if possible is None or possible.count is not None else OF_NO_SIGN
-    pairs = [
-        (half, abs(float(value)))
-        for half, row in zip(_halves(accuracy, rows), values, strict=True)
-        if isinstance(value := row[index], int | float | Decimal) and isfinite(half)
-    ]
-    if not pairs:
-        return _Measured(name, (), (), "no interval is proved: a divisor may be zero", cannot, why)
-    shares = tuple(half / value if value else inf if new and half else 0.0 for half, value in pairs)
-    halves = tuple(half for half, _ in pairs)
-    return _Measured(name, halves, shares, impossible=cannot, why=why, new=None if new is None else new.half)
+    halves = _halves(accuracy, rows)
+    known = np.isfinite(halves) & ~np.isnan(shown)
+    halves, shown = halves[known], np.abs(shown[known])
+    if not len(halves):
+        return _Measured(name, "no interval is proved: a divisor may be zero", impossible=cannot, why=why)
+    fresh = None if new is None else new.half
+    shares = _shares(halves, shown, 0.0 if new is None else inf)
+    return _Measured(
+        name,
+        "",
+        len(halves),
+        (float(halves.min()), _middle(halves), float(halves.max())),
+        _middle(shares),
+        int((shares > 1).sum()),
+        cannot,
+        why,
+        fresh,
+        # A new draw without noise is off by nothing, even beside a value of zero.
+        inf if fresh is None else _middle(_shares(np.where(halves > 0, fresh, 0.0), shown, inf)),
+    )
+
+
+def _shares(halves: Floats, shown: Floats, of_nothing: float) -> Floats:
+    """Half-width over value; ``of_nothing`` of a value of zero, where there is noise."""
+    found = np.where(halves > 0, of_nothing, 0.0)
+    return np.divide(halves, shown, out=found, where=shown > 0)
+
+
+def _middle(figures: Floats) -> float:
+    """The median; of two in the middle their mean."""
+    ordered, size = np.sort(figures), len(figures)
+    return float(ordered[(size - 1) // 2] + ordered[size // 2]) / 2
 
 
 def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
@@ -260,8 +284,8 @@ def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
     better = [
         f"{column.name} ±{figure(column.new)}"
         for column in columns[:MOST_COLUMNS]
-        if column.new is not None and column.halves
-        if figure(column.new) != figure(min(column.halves)) and column.new < min(column.halves)
+        if column.new is not None and column.count
+        if figure(column.new) != figure(column.halves[0]) and column.new < column.halves[0]
     ]
     if fresh is None or not better:
         return []
@@ -273,8 +297,8 @@ def _dominated(columns: Sequence[_Measured], stated: Stated) -> list[str]:
     """Where noise is larger than what it is added to."""
     lines = [
         f"{column.name} is smaller than its error."
-        if len(column.shares) == 1
-        else f"{column.lost} of {len(column.shares)} values of {column.name} "
+        if column.count == 1
+        else f"{column.lost} of {column.count} values of {column.name} "
         f"{'is smaller than its' if column.lost == 1 else 'are smaller than their'} error."
         for column in columns
         if column.lost
@@ -294,10 +318,10 @@ def enough(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None = None) 
 
     None where it is already, or no epsilon helps.
     """
-    known = [(c, middle) for c in columns if c.shares and isfinite(middle := median(c.shares))]
-    if plan.accuracy is None or max((middle for _, middle in known), default=0.0) <= AIM or plan.free:
+    known = [c for c in columns if isfinite(c.share)]
+    if plan.accuracy is None or max((c.share for c in known), default=0.0) <= AIM or plan.free:
         return None
-    return max(_enough(c, plan, fresh) for c, _ in known)
+    return max(_enough(c, plan, fresh) for c in known)
 
 
 def _hint(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None) -> str | None:
@@ -305,7 +329,7 @@ def _hint(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None) -> str |
     wanted = enough(columns, plan, fresh)
     if wanted is None or plan.accuracy is None:
         return None
-    is_one = all(len(c.shares) < 2 for c in columns)
+    is_one = all(c.count < 2 for c in columns)
     value = "the value" if is_one else "the middle value"
     if wanted > plan.accuracy.most:
         advice = "Ask about more rows" if is_one else "Group more coarsely"
@@ -315,14 +339,10 @@ def _hint(columns: Sequence[_Measured], plan: Plan, fresh: Plan | None) -> str |
 
 def _enough(column: _Measured, plan: Plan, fresh: Plan | None) -> Fraction:
     """The epsilon of a new draw at which a column's middle value is known to a tenth."""
-    new = column.new
-    if fresh is None or new is None:
-        return plan.loss.epsilon * Fraction(median(column.shares) / AIM)
-    pairs = zip(column.shares, column.halves, strict=True)
-    # A new draw without noise is off by nothing, even beside a value of zero.
-    share = median([new * share / half if new and half else 0.0 for share, half in pairs])
+    if fresh is None or column.new is None:
+        return plan.loss.epsilon * Fraction(column.share / AIM)
     # What is stored answers again up to its own epsilon.
-    return max(fresh.loss.epsilon * Fraction(share / AIM), plan.loss.epsilon * MORE)
+    return max(fresh.loss.epsilon * Fraction(column.new_share / AIM), plan.loss.epsilon * MORE)
 
 
 def figure(value: float) -> str:

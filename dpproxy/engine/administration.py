@@ -89,7 +89,7 @@ from dpproxy.views import listing, verify
 from dpproxy.views.notices import details, price
 from dpproxy.wire.zones import zone
 
-Rows = list[tuple[object, ...]]
+Rows = Sequence[tuple[object, ...]]
 
 
 class ChargedStatement(Struct, frozen=True):

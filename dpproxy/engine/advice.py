@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dpproxy.accounting import sharing
 from dpproxy.algebra.plan import Part, Plan
-from dpproxy.engine.accuracy import AIM, Row, enough, figure, measured
+from dpproxy.engine.accuracy import AIM, Row, Rows, enough, figure, measured
 from dpproxy.planner.reuse.descriptor import described
 from dpproxy.planner.reuse.normal_form import stage
 
@@ -25,7 +25,7 @@ class GroupSize(NamedTuple):
     words: str
 
 
-Earlier = tuple[Sequence[Row], Sequence[Row]]
+Earlier = tuple[Rows, Sequence[Row]]
 """The rows of the answer stage and those shown, as they were released before at any epsilon."""
 
 
@@ -48,12 +48,12 @@ def advice(plan: Plan, size: GroupSize | None, earlier: Earlier | None, most: fl
 
 
 def _noise(plan: Plan, size: GroupSize | None, earlier: Earlier | None) -> list[str]:
-    if earlier is not None and earlier[0] and plan.accuracy is not None:
+    if earlier is not None and len(earlier[0]) and plan.accuracy is not None:
         columns = measured(plan, *earlier)
         wanted = enough(columns, plan)
         if wanted is None:
             return []
-        lost = [f"{c.lost} of {len(c.shares)} values of {c.name}" for c in columns if c.lost]
+        lost = [f"{c.lost} of {c.count} values of {c.name}" for c in columns if c.lost]
         most = f"{', '.join(lost)} smaller than their error" if lost else "over 10 % of the middle value"
         return [f"Noise, around what was released before: {most}", *_fixes(plan, wanted)]
     needs = {o.column.name: o.error.lost / AIM for o in plan.outputs if o.error is not None and o.error.lost}

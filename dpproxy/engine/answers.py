@@ -76,7 +76,7 @@ class Answers:
         self._release = ReleaseStage()
         self._constants = Recent[Rows](CONSTANTS)
 
-    def rows(self, execution: Execution, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
+    def rows(self, execution: Execution, replan: Replan) -> tuple[Sequence[tuple[object, ...]], Cost]:
         """The rows of the answer, and their cost to this caller. Raises a ``Refusal``."""
         plan = execution.plan
         cost = Cost()
@@ -113,7 +113,7 @@ class Answers:
 
     def _shown(
         self, execution: Execution, plan: Plan, rows: Sequence[tuple[object, ...]]
-    ) -> list[tuple[object, ...]]:
+    ) -> Sequence[tuple[object, ...]]:
         """The rows as the client sees them; the notice about their accuracy is added to the execution's."""
         values = output.convert(plan.outputs, rows)
         accuracy = accuracy_notice(plan, rows, values, None if plan is execution.plan else execution.plan)
@@ -144,7 +144,7 @@ class Answers:
 
     def at_hand(
         self, execution: Execution, replan: Callable[[tuple[Drawn, ...]], Plan | None]
-    ) -> list[tuple[object, ...]] | None:
+    ) -> Sequence[tuple[object, ...]] | None:
         """The rows that ``rows`` would return, where all parts are in memory and paid for by the caller; else None.
 
         Never waits. ``replan`` only looks plans up in the cache.

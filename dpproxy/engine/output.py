@@ -6,11 +6,13 @@ Large answers from public tables and views are streamed: rows that were read are
 from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
+from math import nan
 from typing import Any, Final, overload
 
 import numpy as np
 import pyarrow as pa
 
+from dpproxy.algebra.evaluation import Floats
 from dpproxy.algebra.plan import Answer, Output
 from dpproxy.values.errors import NumberOutOfRange, PortalState, TooComplex
 from dpproxy.values.pgtypes import (
@@ -48,11 +50,15 @@ _FIRST_LAST: Final = {
 """The least and the greatest value that Python can represent."""
 
 
-def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """Rows in the types of the columns, without values behind these.
+def convert(
+    outputs: Sequence[Output], rows: Sequence[tuple[object, ...]] | pa.Table
+) -> "list[tuple[object, ...]] | Portions":
+    """Rows in the types of the columns, without values behind these; those of a table as they are read.
 
     Raises ``NumberOutOfRange`` for a numeric that is not a number.
     """
+    if isinstance(rows, pa.Table):
+        return Portions(outputs, rows.select(range(len(outputs))))
     makers = [_maker(output) for output in outputs]
     return [tuple(make(value) for make, value in zip(makers, row, strict=False)) for row in rows]
 
@@ -103,6 +109,12 @@ class Portions(Sequence[tuple[object, ...]]):
             ]
             yield from zip(*columns, strict=True)
 
+    def numbers(self, place: int) -> Floats:
+        """A column as floating-point numbers, NaN for whatever is none."""
+        column = self._table.select([place]).combine_chunks().column(0)
+        is_double = pa.types.is_floating(column.type)
+        return _floats(column.combine_chunks() if is_double else _array(self._outputs[place], column))
+
     def arrays(self) -> list[Any]:
         """The columns as ``wire.bulk`` takes them.
 
@@ -111,6 +123,27 @@ class Portions(Sequence[tuple[object, ...]]):
         """
         table = self._table.combine_chunks()
         return [_array(output, column) for output, column in zip(self._outputs, table.columns, strict=True)]
+
+
+def numbers(rows: Sequence[Sequence[object]] | pa.Table, place: int) -> Floats:
+    """A column as floating-point numbers, NaN for whatever is none."""
+    if isinstance(rows, Portions):
+        return rows.numbers(place)
+    if isinstance(rows, pa.Table):
+        return _floats(rows.column(place).combine_chunks())
+    return np.array(
+        [float(v) if isinstance(v := row[place], int | float | Decimal) else nan for row in rows], float
+    )
+
+
+def _floats(array: Any) -> Floats:  # noqa: ANN401
+    if isinstance(array, list):
+        return numbers([(value,) for value in array], 0)
+    kind = array.type
+    if not (pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_floating(kind)):
+        return np.full(len(array), nan)
+    found: Floats = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _values_of(output: Output, column: pa.ChunkedArray) -> list[object]:
@@ -129,8 +162,8 @@ def _plain(array: Any) -> list[object]:  # noqa: ANN401 - of pyarrow
 def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an array, or a list of what has no array
     array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     kind, oid = array.type, output.column.type.oid
-    if oid in INTEGERS and pa.types.is_signed_integer(kind) and kind.bit_width <= _BITS[oid]:
-        return _clamped(output, array)
+    if oid in INTEGERS and _is_whole(kind) and (whole := _fitting(array, _BITS[oid])) is not None:
+        return _clamped(output, whole)
     if oid == NUMERIC.oid and output.scale is not None and _is_whole(kind):
         steps = array.cast(pa.decimal128(38, 0))
         return pa.Array.from_buffers(
@@ -146,6 +179,15 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
         return array
     make = _maker(output)
     return [make(value) for value in array.to_pylist()]
+
+
+def _fitting(array: Any, bits: int) -> Any:  # noqa: ANN401
+    """Whole numbers of so many bits, None where some have more."""
+    kind = pa.int64() if pa.types.is_decimal(array.type) else array.type
+    try:
+        return array.cast(kind) if kind.bit_width <= bits else None
+    except pa.ArrowInvalid:
+        return None
 
 
 def _clamped(output: Output, array: Any) -> Any:  # noqa: ANN401

@@ -16,7 +16,8 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.backends.columns import FEW, WHOLE
 from dpproxy.backends.release import Relations, ReleaseStage, key_table
-from dpproxy.planner.release.stage import release_sql
+from dpproxy.planner.release.allocation import Allocation
+from dpproxy.planner.release.stage import discovered_sql, release_sql
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import DivisionByZero, Internal, NumberOutOfRange
 from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType
@@ -259,12 +260,46 @@ def test_the_same_few_values_are_answered_once(release: ReleaseStage, monkeypatc
 @pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
 def test_selected_keys_that_no_client_can_hold_are_not_released(release: ReleaseStage, text: pa.DataType):
     keys = (KeySet((TEXT, TEXT), (), discovered=True),)
-    sql = "SELECT row_number() OVER () AS o, k0, k1, [m0] AS v FROM exact AS e"
-    part = replace(part_of(), keys=keys, release=sql)
+    part = replace(part_of(), keys=keys)
     pairs = [("a", "b"), ("a\0", "b"), ("a", "\0"), (None, "b\0b"), (None, "b"), ("\0", None), ("", "")]
     first, second = (pa.array(list(values), text) for values in zip(*pairs, strict=True))
     table = pa.table({"k0": first, "k1": second, "m0": pa.array([7] * len(pairs), pa.decimal128(38))})
     drawn = release.draw(part, Exact(table)).value
-    assert drawn.column("k0").to_pylist() == ["a", None, ""]
-    assert drawn.column("k1").to_pylist() == ["b", "b", ""]
-    assert drawn.column("o").to_pylist() == [1, 2, 3]
+    assert drawn.column("k0").to_pylist() == ["", "a", None]
+    assert drawn.column("k1").to_pylist() == ["", "b", "b"]
+    assert drawn.column("o").to_pylist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("measures", [0, 2])
+def test_selected_groups_are_released_as_their_statement_says(release: ReleaseStage, measures: int):
+    """At an epsilon at which noise is 0 but for a chance of exp(-1000)."""
+    keys = (KeySet((TEXT, BOOL, INT8), (), discovered=True),)
+    mechanism = Staircase.best((1, 3), 10**13)
+    sql = discovered_sql(3, measures, Allocation(mechanism, 1) if measures else None)
+    part = replace(
+        part_of(), keys=keys, release=sql, measures=measures, mechanism=mechanism if measures else None
+    )
+    groups = [
+        ("b", True, 3),
+        ("é", None, 1),
+        ("B", True, -3),
+        (None, False, 1),
+        ("b", None, 2),
+        ("b", False, 9),
+    ]
+    columns = {f"k{i}": list(values) for i, values in enumerate(zip(*groups, strict=True))}
+    table = exact(**columns, m0=[1, 2, None, 4, 5, -6], m1=[2**70, 0, 1, 2, 3, 4], units=[9] * 6).value
+    with closing(release._connection.cursor()) as engine:
+        engine.register("exact", table)
+        expected = engine.sql(f"{sql} ORDER BY o").to_arrow_table()
+    assert release.draw(part, Exact(table)).value.to_pylist() == expected.to_pylist()
+    assert len(release.draw(part, Exact(table.slice(0, 0))).value) == 0
+
+
+def test_large_answers_stay_in_columns(release: ReleaseStage):
+    part = replace(part_of(), keys=(KeySet((INT8,), (), discovered=True),))
+    drawn = drawn_from(release, part, k0=list(range(3)), m0=[1000, 2000, 3000])
+    asked = replace(plan("SELECT k0 AS c0, m0 AS c1 FROM r0 ORDER BY o DESC", part))
+    rows = release.answer(asked, drawn)
+    assert isinstance(rows, pa.Table)
+    assert rows.column("c0").to_pylist() == [2, 1, 0]

@@ -37,8 +37,8 @@ from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
 
 LONGEST_KEY = 255
 """Characters of a discovered text; a longer one is as if it were NULL, and NULL is no key."""
-MOST_SHOWN = 100_000
-"""Groups of an answer, counted once they are released: as many as there may be declared keys."""
+MOST_SHOWN = 1_000_000
+"""Groups of an answer, counted once they are released."""
 PLANNED = 10_000
 """Groups that an answer is planned for: how many there will be nobody knows before they are released."""
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)

@@ -77,8 +77,10 @@ def exact_sql(
     shown = [duck.named(key.raw, f"k{index}") for index, key in enumerate(keys)]
     places = tuple(duck.integer(i + 1) for i in range(len(keys) + (cell is not None)))
     select = replace(select, items=(*select.items, *shown, *columns), group=places)
-    if not filtered and any(k.is_raw for k in keys):
-        select = _declared_only(select, keys, len(columns))
+    public = {c for s in rows.scans if s.owner is None and s.stage is None for c in s.content}
+    unlisted = [k.is_raw and (k.in_utc or k.raw not in public) for k in keys]
+    if not filtered and any(unlisted):
+        select = _declared_only(select, keys, unlisted, len(columns))
     return ExactQuery(select, _parameters(select))
 
 
@@ -124,17 +126,20 @@ def _bounded(rows: JoinedRows, keys: Sequence[GroupKey], groups: int | None) -> 
     return nodes.Select(source=bounded(limited)), True
 
 
-def _declared_only(groups: nodes.Select, keys: Sequence[GroupKey], measures: int) -> nodes.Select:
+def _declared_only(
+    groups: nodes.Select, keys: Sequence[GroupKey], unlisted: Sequence[bool], measures: int
+) -> nodes.Select:
     """The groups of declared keys, under the declared values: what a row holds beside them never leaves the engine.
 
-    Joined after the grouping, which costs nothing; a condition on every row would more than double the time.
+    A public column holds none such: it is not looked up. Joined after the grouping, which costs nothing; a condition on
+    every row would more than double the time.
     """
     g = nodes.Bare("g")
     shown, joins = [], []
     for index, key in enumerate(keys):
-        name, origin = nodes.Bare(f"k{index}"), nodes.Bare(f"d{index}") if key.is_raw else g
+        name, origin = nodes.Bare(f"k{index}"), nodes.Bare(f"d{index}") if unlisted[index] else g
         shown.append(nodes.ColumnRef(name, origin))
-        if key.is_raw:
+        if unlisted[index]:
             same = nodes.Binary(
                 "IS NOT DISTINCT FROM", nodes.ColumnRef(name, g), nodes.ColumnRef(name, origin)
             )

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from udfs import arrow
-from udfs.functions.joint import lists, release, release_any, release_rows, singles
+from udfs.functions.joint import lists, release, release_any, release_columns, release_rows, singles
 from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice
 from udfs.functions.staircase import KIND
 from udfs.pool import Pool
@@ -78,6 +78,9 @@ def test_a_row_without_sql_is_the_row_of_sql(columns: list[tuple[int, int]]):
     mechanism = KIND.best(tuple(widths), 10**9)
     [released] = release_rows(Pool(words=counted()), mechanism, [numbers])
     assert released == arrow.integers(arrow.read(column).pairs)
+    several = [arrow.read(values).whole(len(numbers))[:, i] for i in range(len(numbers))]
+    lists = release_columns(Pool(words=counted()), mechanism, [arrow.numbers(one) for one in several])
+    assert released == arrow.integers(arrow.read(lists).pairs)
 
 
 def counted() -> Words:
