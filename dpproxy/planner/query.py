@@ -47,6 +47,7 @@ from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rewrites.existence import existence
 from dpproxy.planner.rewrites.filters import with_filters
+from dpproxy.planner.rewrites.laterals import without_laterals
 from dpproxy.planner.rewrites.public_keys import among_listed
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
 from dpproxy.planner.rewrites.two_steps import ROWS, in_two, over_sets
@@ -58,10 +59,11 @@ from dpproxy.planner.rows.people import people
 from dpproxy.planner.rows.predicates import inner_of
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.row_windows import derive_windows, has_windows, limited
-from dpproxy.planner.rows.scans import is_public
-from dpproxy.planner.rows.sources import Env, FromEntry, Relation, entries, with_ctes
+from dpproxy.planner.rows.scans import column_names, is_public
+from dpproxy.planner.rows.sources import Env, FromEntry, Lateral, Relation, entries, with_ctes
 from dpproxy.planner.rows.unions import set_operation
 from dpproxy.planner.views import find_view, uses
+from dpproxy.policy.model import TablePolicy
 from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import NotGranted, Refusal, TooComplex
 from dpproxy.values.pgtypes import Column
@@ -234,12 +236,37 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env, top=top)
+    if any(isinstance(e.relation, Lateral) for e in found):
+        plain = _joined_laterals(select, found, planning, env)
+        if plain is not None:
+            return _select(plain, alias, planning, env, top=top)
     if top and (shown := existence(select, found, planning, env)) is not None:
         return shown
     select = settled(select, planning, env)
     if is_individual(select):
         return individual(select, found, planning, env)
     return _of_rows(select, found, alias, planning, env, top=top)
+
+
+def _joined_laterals(
+    select: exp.Select, found: list[FromEntry], planning: Planning, env: Env
+) -> exp.Select | None:
+    """The SELECT without LATERAL; None where it is of no form that rows of people are joined by."""
+    others = [e.relation for e in found if not isinstance(e.relation, Lateral)]
+    tables = [table for table in others if isinstance(table, TablePolicy)]
+    if len(tables) < len(others):
+        return None  # what is released there would be planned twice
+
+    def columns(table: exp.Table) -> frozenset[str] | None:
+        if not table.db and (table.name in env.ctes or table.name in env.planned):
+            return None
+        try:
+            return column_names(find_table(table, planning.context), planning)
+        except Refusal:  # a view, or nothing: said where it stands
+            return None
+
+    known = frozenset().union(*(column_names(table, planning) for table in tables))
+    return without_laterals(select, columns, known)
 
 
 def _of_rows(

@@ -1,9 +1,9 @@
-"""PostgreSQL's SQL as the parser reads it, with six repairs.
+"""PostgreSQL's SQL as the parser reads it, with seven repairs.
 
 ``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
 so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; ``E'..'``, ``U&'..'``, ``N'..'`` and
 ``$$..$$`` are texts like others, with the escapes that PostgreSQL knows; texts of intervals are
-read to their ends; and where that is asked for,
+read to their ends; ``j.k`` of ``USING (k) AS j`` is ``k``; and where that is asked for,
 ``pg_catalog.count(*)`` is ``count(*)``, since the parser knows no function behind a schema.
 
 A ``$`` before a digit never opens a quote in PostgreSQL, but the parser's tokenizer reads ``$1,$`` as one. So each is
@@ -327,6 +327,30 @@ def _with_whole_spans(found: list[Token]) -> list[Token]:
     return found
 
 
+def _without_using_names(found: list[Token]) -> list[Token]:
+    """The tokens, without the name behind USING (...), and without it before the columns that USING merges.
+
+    Unchanged where the name stands for anything else.
+    """
+    dropped, merged = set[int](), dict[str, set[str]]()
+    for at, token in enumerate(found):
+        if token.token_type != TokenType.USING:
+            continue
+        end = next((n for n in range(at, len(found)) if found[n].token_type == TokenType.R_PAREN), at)
+        if [t.token_type for t in found[end + 1 : end + 2]] == [TokenType.ALIAS] and end + 2 < len(found):
+            dropped |= {end + 1, end + 2}
+            merged.setdefault(_name_of(found[end + 2]), set()).update(map(_name_of, found[at + 2 : end]))
+    for at, token in enumerate(found):
+        columns = merged.get(_name_of(token))
+        if columns is None or at in dropped or found[at - 1].token_type == TokenType.DOT:
+            continue
+        _, point, column = [*found[at : at + 3], token, token][:3]
+        if point.token_type != TokenType.DOT or _name_of(column) not in columns:
+            return found
+        dropped |= {at, at + 1}
+    return [token for at, token in enumerate(found) if at not in dropped]
+
+
 _ZONE: Final = ("time", "zone")
 
 
@@ -339,6 +363,7 @@ def _type_before(found: Sequence[Token], at: int) -> int | None:
 
 _REPAIRS: Final[dict[str, Callable[[list[Token]], list[Token]]]] = {
     "interval": _with_whole_spans,
+    "using": _without_using_names,
     _SCHEMA: _without_schema,
     _DATE_PART: _without_date_part,
     "::": _with_bracketed_literals,

@@ -2,6 +2,7 @@
 
 import pytest
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from dpproxy.sql import grammar
 from dpproxy.values.errors import NumberOutOfRange, SyntaxRefused, TooComplex
@@ -285,3 +286,24 @@ def test_commas_between_names_and_texts(sql: str):
 def test_the_text_of_an_interval_is_read_to_its_end(text: str, read: str):
     (tree,) = grammar.parse(f"SELECT interval '{text}'")
     assert tree.selects[0].this.name == read
+
+
+@pytest.mark.parametrize(
+    ("sql", "plain"),
+    [
+        ("SELECT j.k FROM a JOIN b USING (k) AS j", "SELECT k FROM a JOIN b USING (k)"),
+        ('SELECT "J".k, J.x FROM a JOIN j USING (k, l) AS "J"', "SELECT k, J.x FROM a JOIN j USING (k, l)"),
+        (
+            "SELECT J.k, count(*) FROM a JOIN b USING (k) AS j JOIN c USING (l) AS m WHERE m.l > j.k",
+            "SELECT k, count(*) FROM a JOIN b USING (k) JOIN c USING (l) WHERE l > k",
+        ),
+    ],
+)
+def test_the_name_behind_using_is_that_of_the_merged_columns(sql: str, plain: str):
+    assert grammar.parse(sql) == grammar.parse(plain)
+
+
+@pytest.mark.parametrize("named", ["j.*", "j.x", "j", "x.j, j.k FROM t AS j, a"])
+def test_a_name_behind_using_is_left_where_it_may_mean_more(named: str):
+    with pytest.raises(SqlglotError):
+        grammar.parse(f"SELECT {named} FROM a JOIN b USING (k) AS j")
