@@ -15,7 +15,8 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.planner.access import Context, table_name
 from dpproxy.planner.query import plan_query
-from dpproxy.policy.model import Exposure, Policy, TablePolicy
+from dpproxy.policy.documents import columns_of, declared_fields
+from dpproxy.policy.model import ColumnPolicy, Exposure, Policy, TablePolicy
 from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import NotGranted
 from dpproxy.values.pgtypes import Column
@@ -76,12 +77,12 @@ def exact_tables(tree: exp.Expr, context: Context) -> tuple[str, ...]:
 def opened(context: Context, tables: tuple[str, ...]) -> Context:
     """The context in which these tables are read as they are: their declared columns and keys, without bounds."""
     policy, schema = context.policy, context.schema
-    shown = {name: visible_columns(policy, name, schema.tables[name]) for name in tables}
+    shown = {name: visible_columns(policy, name, columns_of(policy.tables[name], schema)) for name in tables}
     hidden = {
         name: (*schema.left_out.get(name, ()), *(c.name for c in schema.tables[name] if c not in shown[name]))
         for name in tables
     }
-    public = {name: TablePolicy(name, Exposure.PUBLIC) for name in tables}
+    public = {name: TablePolicy(name, Exposure.PUBLIC, columns=_fields(policy, name)) for name in tables}
     return replace(
         context,
         policy=replace(policy, tables={**policy.tables, **public}),
@@ -89,6 +90,12 @@ def opened(context: Context, tables: tuple[str, ...]) -> Context:
         prepared=None,
         facts=getattr(context.facts, "passing", context.facts),
     )
+
+
+def _fields(policy: Policy, table: str) -> dict[str, ColumnPolicy]:
+    """The fields of documents that are declared as columns: they are read in one way everywhere."""
+    declared = policy.tables[table]
+    return {field.name: declared.columns[field.name] for field in declared_fields(declared)}
 
 
 def visible_columns(policy: Policy, table: str, columns: tuple[Column, ...]) -> tuple[Column, ...]:

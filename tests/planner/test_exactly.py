@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from dpproxy.algebra import nodes
+from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import Caller, Plan, PublicPlan
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.observe.audit_entry import AuditOutcome
@@ -14,6 +14,7 @@ from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import exact_tables, plan_for, visible_columns
 from dpproxy.policy.model import Grant, ProtectedView
 from dpproxy.values.errors import NotGranted, Refusal, UndefinedTable
+from tests.empty import opened
 from tests.golden.world import World, build, parameters
 
 STATEMENTS = (
@@ -155,6 +156,34 @@ def test_what_is_not_declared_is_not_shown(world: World):
         assert caught.value.sqlstate == "42703"
     names = [c.name for c in visible_columns(world.policy, "visits", world.schema.tables["visits"])]
     assert names == ["person", "cost"]
+
+
+def test_declared_fields_of_documents_are_columns():
+    """They are read as beside other rows; no other part of the document is."""
+    world = build(
+        (
+            "CREATE TABLE stays (id INTEGER NOT NULL, doc JSON)",
+            "ALTER TABLE stays SET PRIVACY KEY (id)",
+            "ALTER TABLE stays SET PRIVACY CEILING EPSILON 10",
+            "ALTER TABLE stays ALTER COLUMN (doc ->> 'ward') SET PRIVACY DOMAIN IN ('a', 'b')",
+            "ALTER TABLE stays ALTER COLUMN ((doc ->> 'cost')::int) SET PRIVACY DOMAIN BETWEEN 0 AND 9",
+            "GRANT EXACT SELECT ON stays TO dpo",
+        )
+    )
+    asked = (
+        "SELECT s.id, s.doc ->> 'ward', CAST(s.doc ->> 'cost' AS int) FROM stays s "
+        "JOIN stays t ON t.doc ->> 'ward' = s.doc ->> 'ward' WHERE (s.doc ->> 'cost')::int > 1"
+    )
+    found, _ = plan(world, asked, "dpo")
+    assert isinstance(found, PublicPlan)
+    rows = """(1, '{"ward": "a", "cost": 7, "name": "Ann"}'), (2, '{"ward": 5}'), (3, NULL)"""
+    with opened() as engine:
+        engine.execute(f"{world.ddl[0]}; INSERT INTO stays VALUES {rows}")
+        assert engine.execute(printing.text(found.query)).fetchall() == [(1, "a", 7)]
+    for hidden in ("doc", "doc ->> 'name'"):
+        with pytest.raises(Refusal) as caught:
+            plan(world, f"SELECT {hidden} FROM stays", "dpo")
+        assert caught.value.sqlstate == "42703"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.documents import stored_rows
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.expressions import compile_boolean
@@ -24,6 +25,7 @@ from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.relation import Scan, own_nodes
 from dpproxy.planner.rows.scans import public_value
 from dpproxy.planner.rows.sources import FromEntry, Lateral
+from dpproxy.policy.documents import declared_fields
 from dpproxy.policy.model import TablePolicy
 from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedColumn, UndefinedTable, Unsupported
 
@@ -141,7 +143,7 @@ def _source(entry: FromEntry, planning: Planning, before: OpenRows | None = None
     if isinstance(relation, TablePolicy):
         listed = planning.context.schema.tables[relation.name]
         columns = [OpenColumn(c.name, _qualified(public_value(c, c.name), name)) for c in listed]
-        item: nodes.Item = nodes.Table(relation.name, nodes.Bare(name))
+        item: nodes.Item = stored_rows(relation.name, declared_fields(relation), nodes.Bare(name))
         counted = nodes.Select((duck.count_star(),), nodes.Table(relation.name))
         [[size]] = planning.context.facts(counted)
         return SizedSource(

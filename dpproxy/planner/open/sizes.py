@@ -6,9 +6,11 @@ from math import prod
 from msgspec import Struct
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.documents import stored_rows
 from dpproxy.analysis import duck
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning
+from dpproxy.policy.documents import declared_fields
 
 
 class Pin(Struct, frozen=True):
@@ -104,7 +106,7 @@ def _distinct(source: SizedSource, columns: Sequence[OpenColumn], planning: Plan
     keys = _keys(source, columns, planning)
     if not keys:
         return source.rows
-    groups = nodes.Select((duck.integer(1),), nodes.Table(source.table), group=keys)
+    groups = nodes.Select((duck.integer(1),), _stored(source, planning), group=keys)
     [[count]] = planning.context.facts(nodes.Select((duck.count_star(),), nodes.Subquery(groups)))
     return int(str(count))
 
@@ -117,10 +119,14 @@ def _most(source: SizedSource, columns: Sequence[OpenColumn], planning: Planning
     keys = _keys(source, columns, planning)
     if not keys:
         return max(1, source.rows)
-    groups = nodes.Select((duck.named(duck.count_star(), "c"),), nodes.Table(source.table), group=keys)
+    groups = nodes.Select((duck.named(duck.count_star(), "c"),), _stored(source, planning), group=keys)
     most_of = nodes.Select((duck.call("max", duck.column("c")),), nodes.Subquery(groups))
     [[most]] = planning.context.facts(most_of)
     return max(1, int(str(most or 0)))
+
+
+def _stored(source: SizedSource, planning: Planning) -> nodes.Item:
+    return stored_rows(source.table, declared_fields(planning.context.policy.tables[source.table]))
 
 
 def _places(source: SizedSource, columns: Sequence[OpenColumn]) -> frozenset[int]:
