@@ -48,7 +48,7 @@ def _shown(lateral: exp.Lateral, inner: exp.Expr) -> dict[str, exp.Expr]:
         return {}
     items = inner.expressions
     given = [c.name for c in lateral.args["alias"].columns]
-    names = [*given, *(item.alias_or_name for item in items[len(given) :])]
+    names = [*given, *(i.name if isinstance(i, exp.Column) else i.alias for i in items[len(given) :])]
     return dict(zip(names, (item.unalias() for item in items), strict=False)) if all(names) else {}
 
 
