@@ -132,7 +132,7 @@ class ReleaseStage:
         return table.append_column("v", pa.array(release_rows(self._pool, mechanism, rows), _MEASURES))
 
     def _many_rows(self, part: Part, exact: pa.Table) -> pa.Table:
-        """What ``Part.release`` says of groups that were selected: in a tenth of the engine's memory."""
+        """What ``Part.release`` says of groups that were selected, which may be a million."""
         names = [name for name in exact.column_names if name.startswith("k")]
         shown = _shown_keys(exact).sort_by([(name, "ascending") for name in names])
         measures = [shown[f"m{i}"].cast(WHOLE) for i in range(part.measures)]
