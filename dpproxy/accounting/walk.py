@@ -35,7 +35,7 @@ _POSITION: Final = attrgetter("position")
 _NOTHING: Final = Cost()
 # JSON has no raw tab or end of line, so that they separate.
 _DEBIT: Final = (
-    "d.position || '\t' || json_array(d.kind, d.name, d.member, d.block, d.\"window\") || '\t' || "
+    "json_array(d.position) || '\t' || json_array(d.kind, d.name, d.member, d.block, d.\"window\") || '\t' || "
     "json_array(d.limit_nano, d.nano, d.delta, d.rho)"
 )
 _ENTRIES: Final = (
@@ -125,7 +125,7 @@ class _Postings(dict[str, tuple[bytes, list[_Debit]]]):
             self._costs[cost] = row, encode(*row)
         (key, first), (row, second) = self._accounts[account], self._costs[cost]
         encoded = b"l%d:%b%b" % (len(first) + len(second), first, second)
-        found = self._debits[line] = _Debit(int(position), encoded, key, row)
+        found = self._debits[line] = _Debit(decode(position, type=tuple[int])[0], encoded, key, row)
         return found
 
     @property
@@ -191,7 +191,11 @@ def _check(seals: Seals, postings: _Postings, rows: book.Result, walked: Segment
         texts.append(text or "")
         encoded, debits = postings[text or ""]
         kind, who, rest = _constant(constant)
-        digits, moment, charge = b"%d" % sequence, b"%d" % at, b"%d" % origin
+        digits, moment, charge = (
+            b"%d" % sequence,
+            b"%a" % at,
+            b"%a" % origin,
+        )  # a number that is not whole shows
         mac = seals.mac(b"%bs5:entryi%d:%b%bi%d:%b%bb%d:%b%bb%d:%bi%d:%b%b%b%b" % (
             mac, len(digits), digits, kind, len(moment), moment, who, len(statement), statement, rest,
             len(release), release, len(charge), charge, _text(label), _text(note), encoded,

@@ -124,6 +124,40 @@ def test_whatever_is_altered_is_noticed(statement: str):
             walk(connection, SEALS, BEGIN, 3)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entry SET at = at + 0.5 WHERE sequence = 2",
+        "UPDATE entry SET at = cast(at AS TEXT) WHERE sequence = 2",
+        "UPDATE entry SET origin = 2.5 WHERE sequence = 2",
+        "UPDATE debit SET position = cast(position AS TEXT) WHERE sequence = 2",
+        "UPDATE debit SET position = position + 0.0 WHERE sequence = 2",
+        "UPDATE debit SET position = NULL WHERE sequence = 2 AND position = 1",
+        "INSERT INTO debit VALUES (2, 'user', 'eve', '', '', 0, 2, NULL, 0, 0, '0', '0')",
+        """UPDATE debit SET position = '0	["user","rés","anna 2","",0]	[1000000000000000000,5,"1/3","1/7"]
+'
+        || '1	["ceiling","people","g:north","",0]	[null,5,"1/3","1/7"]' WHERE sequence = 2 AND position = 0;
+        DELETE FROM debit WHERE sequence = 2 AND position = 1""",
+    ],
+)
+def test_so_is_whatever_is_of_another_type(statement: str):
+    """As in a file whose tables were made anew without types, then called strict again: see ``_since``."""
+    connection, _ = written(*map(entry, range(1, 4)))
+    with closing(connection):
+        for table in ("entry", "debit"):
+            connection.execute(f"CREATE TABLE lax AS SELECT * FROM {table}")
+            connection.execute(f"DROP TABLE {table}")
+            connection.execute("ALTER TABLE lax RENAME TO x")
+            names = [name for _, name, *_ in connection.execute("PRAGMA table_info(x)")]
+            connection.execute(f"CREATE TABLE {table} ({', '.join(names)})")
+            connection.execute(f"INSERT INTO {table} SELECT * FROM x")
+            connection.execute("DROP TABLE x")
+        assert walk(connection, SEALS, BEGIN, 3).debits == 6
+        connection.executescript(statement)
+        with pytest.raises((Mismatch, ValueError, TypeError)):
+            walk(connection, SEALS, BEGIN, 3)
+
+
 def test_encodings_that_were_forgotten_are_made_anew(monkeypatch: pytest.MonkeyPatch):
     connection, _ = written(*(entry(number, label=f"of {number}") for number in range(1, 30)))
     with closing(connection):
