@@ -161,7 +161,8 @@ class PostgresStore:
                 _require_durability(server)
                 if server.execute(_LACKING).fetchone() == (True,):
                     with suppress(psycopg.Error):  # another host makes it, or the next one tries again
-                        server.execute(schema.IF_MISSING)
+                        for statement in schema.RENEWED:
+                            server.execute(statement)
             else:
                 server.execute("SET default_transaction_read_only = on")
         except psycopg.Error:
@@ -191,8 +192,13 @@ class PostgresStore:
         connection.expect(expected)
         return expected
 
-    def look(self, connection: book.StoreConnection, *, whole: bool = False) -> None:  # noqa: ARG002
-        """Open a transaction that sees the state at its first read."""
+    def look(self, connection: book.StoreConnection, *, whole: bool = False) -> None:
+        """Open a transaction that sees the state at its first read.
+
+        Who reads all of it waits for other processes that read a part; no row is locked meanwhile.
+        """
+        if whole:
+            connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
     def check(self, connection: book.StoreConnection) -> None:

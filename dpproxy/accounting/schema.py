@@ -89,7 +89,10 @@ PAYERS = "kind IN ('user', 'budget')"
 """Accounts by whose payments stored releases are found; so that the index is used, a query must say this as well."""
 BY_PAYER = f"CREATE INDEX debit_by_payer ON debit (name, member, origin) WHERE {PAYERS}"
 """Ledgers that are older than this index get it when they are opened for writing; they are whole without it."""
-IF_MISSING = BY_PAYER.replace("INDEX", "INDEX IF NOT EXISTS")
+_FORMER = "CREATE INDEX release_by_rows ON release (substr(key, 1, 12), origin, key, nano)"
+"""Ledgers that are older than ``BY_PAYER`` may have this one."""
+RENEWED = BY_PAYER.replace("INDEX", "INDEX IF NOT EXISTS"), "DROP INDEX IF EXISTS release_by_rows"
+"""What gives older ledgers the indexes of now."""
 
 GUARDS = {
     "debit_by_payer": BY_PAYER,
@@ -112,7 +115,8 @@ def describe(connection: book.StoreConnection) -> set[tuple[str, str, str]]:
 
 def is_ledger(found: set[tuple[str, str, str]]) -> bool:
     """Whether ``describe`` gave that of a ledger nobody has altered, whatever was archived."""
-    return found - {("table", "archived", ARCHIVED)} | {("index", "debit_by_payer", BY_PAYER)} == expected()
+    some = {("table", "archived", ARCHIVED), ("index", "release_by_rows", _FORMER)}
+    return found - some | {("index", "debit_by_payer", BY_PAYER)} == expected()
 
 
 def expected() -> set[tuple[str, str, str]]:

@@ -78,7 +78,8 @@ class SQLite:
                 connection.execute(f"PRAGMA {setting}").fetchall()
             if writing:
                 with suppress(sqlite3.OperationalError):  # the next one tries again
-                    connection.execute(schema.IF_MISSING)
+                    for statement in schema.RENEWED:
+                        connection.execute(statement)
                 connection.execute("PRAGMA busy_timeout = 0")  # see ``begin``
         except sqlite3.Error:
             connection.close()

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -126,6 +127,18 @@ def test_who_hangs_with_the_head_locked_is_dropped(store: PostgresStore):
         store.begin(other)
         assert not store.is_usable(one)
         assert store.is_usable(other)
+
+
+def test_who_reads_all_of_it_may_wait_for_other_processes(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(module._SETTINGS, "idle_in_transaction_session_timeout", "50ms")
+    for whole in (False, True):
+        with closing(store.connect(writing=False)) as connection:
+            store.look(connection, whole=whole)
+            connection.execute(book.HEAD)
+            time.sleep(0.2)
+            assert store.is_usable(connection) is whole
 
 
 def test_a_second_ledger_is_not_made_over_the_first(store: PostgresStore):

@@ -23,11 +23,15 @@ def test_a_table_more_or_less_shows(tmp_path: Path):
             assert schema.describe(connection) != schema.expected()
 
 
-def test_a_ledger_from_before_an_index_is_whole_and_gets_it(tmp_path: Path):
+@pytest.mark.parametrize(
+    "former", ["", "CREATE INDEX release_by_rows ON release (substr(key, 1, 12), origin, key, nano)"]
+)
+def test_a_ledger_from_before_an_index_is_whole_and_gets_it(tmp_path: Path, former: str):
     home = Home(tmp_path)
     home.open().close()
     with closing(home.store.connect(writing=True)) as connection:
         connection.execute("DROP INDEX debit_by_payer")
+        connection.execute(former)
         connection.commit()
     with closing(home.store.connect(writing=False)) as connection:
         home.store.check(connection)
