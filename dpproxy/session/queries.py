@@ -211,6 +211,7 @@ class Queries:
             if answer.columns is not None:
                 yield row_description(answer.columns, ())
             tag = yield from send_answer(answer, ())
+            self.state.reading.clear()
             yield from self._responses(answer.notices)
             yield m.CommandComplete(tag)
 
@@ -338,7 +339,9 @@ class Queries:
             raise PortalState(f'portal "{message.portal}" cannot be run again')
         elif portal.answer.still is not None:
             yield from work(portal.answer.check)
+        self.state.reading.append(portal)
         tag = yield from self._part(portal, portal.answer, message.limit)
+        self.state.reading.clear()
         yield m.PortalSuspended() if tag is None else m.CommandComplete(tag)
 
     def _part(self, portal: Portal, answer: Answer, limit: int) -> Steps[str | None]:

@@ -189,6 +189,8 @@ class SessionState(Struct):
     portals: dict[str, Portal] = field(default_factory=dict)
     streams: list[Stream] = field(default_factory=list)
     """The open streams of its portals."""
+    reading: list[Portal] = field(default_factory=list)
+    """The portals whose rows the running statement sends."""
     send: Send = lambda _process, _ends: False
     """Cancels or ends another session."""
 
@@ -251,6 +253,7 @@ class SessionState(Struct):
             self,
             transaction=self.transaction.copy(),
             statements=dict(self.statements),
+            reading=[],
             portals={
                 name: replace(portal, answer=portal.answer and replace(portal.answer, still=None))
                 for name, portal in self.portals.items()
@@ -270,8 +273,13 @@ class SessionState(Struct):
         self._keep(lambda portal: portal.committed)
 
     def fail(self) -> None:
-        """A statement was refused: its transaction fails, or is rolled back; portals since the last savepoint end."""
+        """A statement was refused: its transaction fails, or is rolled back; portals since the last savepoint end.
+
+        So do those that it was reading: the client may have only a part of the rows that they have passed.
+        """
         self.transaction.fail()
+        failed, self.reading = {id(portal) for portal in self.reading}, []
+        self._keep(lambda portal: id(portal) not in failed)
         self._end_since_savepoint()
 
     def save(self, name: str) -> None:

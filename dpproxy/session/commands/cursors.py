@@ -230,7 +230,10 @@ def _bind(
         if is_back and not portal.scrolls:
             _refuse_back()
         if held.stream is not None:
-            return replace(_ahead(portal, held.stream, direction, shows=shows), still=held.still)
+            ahead = _ahead(portal, held.stream, direction, shows=shows)
+            state.reading.append(portal)
+            return replace(ahead, still=held.still)
+        state.reading.append(portal)
         places, portal.position = direction(portal.position, len(held.rows))
         if not shows:
             return Answer(f"MOVE {len(places)}")

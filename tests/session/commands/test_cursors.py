@@ -10,6 +10,7 @@ from dpproxy.algebra.plan import Output
 from dpproxy.engine.output import Portions
 from dpproxy.session import state as session_state
 from dpproxy.session.state import MOST_PORTALS
+from dpproxy.values.errors import NumberOutOfRange
 from dpproxy.wire import messages as m
 from dpproxy.wire.rows import encode_rows, row_description
 from tests.fake_engine import KNOWN, FakeEngine, Playbook, drive, logged_in
@@ -182,6 +183,37 @@ def test_savepoints_keep_the_cursors_before_them():
     assert Playbook(session) >> m.Query("SELECT nothing") << m.ErrorResponse("42703", "") << FAILED
     drive(session, m.Query("ROLLBACK"))
     assert Playbook(session) >> m.Query("FETCH c") << m.ErrorResponse("34000", "") << IDLE
+
+
+class Torn(Portions):
+    """Rows of which one cannot be converted."""
+
+    def __getitem__(self, index: int | slice) -> Portions:
+        assert isinstance(index, slice)
+        return Torn(self._outputs, self._table[index])
+
+    def arrays(self) -> list[object]:
+        if 3 in self._table["c0"].to_pylist():
+            raise NumberOutOfRange("a numeric over released values is not a finite number")
+        return super().arrays()
+
+
+def test_a_cursor_ends_where_reading_it_fails(monkeypatch: pytest.MonkeyPatch):
+    """Else whoever returns to a savepoint and goes on would miss rows."""
+    columns = MANY.columns or ()
+    made = Torn([Output(column, None) for column in columns], pa.table({"c0": range(10)}))
+    monkeypatch.setitem(KNOWN, "SELECT many", replace(MANY, rows=made))
+    session = opened()
+    for sql in ("DECLARE d CURSOR FOR SELECT many", "SAVEPOINT a"):
+        drive(session, m.Query(sql))
+    assert fetched(session, "FETCH 2 FROM c") == [0, 1]
+    drive(session, m.Query("FETCH 5 FROM c"))
+    drive(session, m.Query("ROLLBACK TO a"))
+    assert Playbook(session) >> m.Query("FETCH c") << m.ErrorResponse("34000", "") << FAILED
+    drive(session, m.Query("ROLLBACK TO a"))
+    drive(session, m.Query("FETCH d; SELECT nothing"))
+    drive(session, m.Query("ROLLBACK TO a"))
+    assert fetched(session, "FETCH d") == [1]
 
 
 @pytest.mark.parametrize(
