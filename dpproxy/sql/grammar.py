@@ -330,25 +330,49 @@ def _with_whole_spans(found: list[Token]) -> list[Token]:
 def _without_using_names(found: list[Token]) -> list[Token]:
     """The tokens, without the name behind USING (...), and without it before the columns that USING merges.
 
-    Unchanged where the name stands for anything else.
+    Unchanged where the name stands for anything else, or stands in a subquery, where a bare name may be another.
     """
-    dropped, merged = set[int](), dict[str, set[str]]()
+    queries = _queries(found)
+    dropped, merged = set[int](), dict[tuple[str, int], set[str]]()
     for at, token in enumerate(found):
         if token.token_type != TokenType.USING:
             continue
         end = next((n for n in range(at, len(found)) if found[n].token_type == TokenType.R_PAREN), at)
         if [t.token_type for t in found[end + 1 : end + 2]] == [TokenType.ALIAS] and end + 2 < len(found):
             dropped |= {end + 1, end + 2}
-            merged.setdefault(_name_of(found[end + 2]), set()).update(map(_name_of, found[at + 2 : end]))
+            key = (_name_of(found[end + 2]), queries[at])
+            merged.setdefault(key, set()).update(map(_name_of, found[at + 2 : end]))
+    names = {name for name, _ in merged}
     for at, token in enumerate(found):
-        columns = merged.get(_name_of(token))
-        if columns is None or at in dropped or found[at - 1].token_type == TokenType.DOT:
+        name = _name_of(token)
+        if name not in names or at in dropped or found[at - 1].token_type == TokenType.DOT:
             continue
         _, point, column = [*found[at : at + 3], token, token][:3]
-        if point.token_type != TokenType.DOT or _name_of(column) not in columns:
+        if point.token_type != TokenType.DOT or _name_of(column) not in merged.get((name, queries[at]), ()):
             return found
         dropped |= {at, at + 1}
     return [token for at, token in enumerate(found) if at not in dropped]
+
+
+_STARTS: Final = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES})
+_SET_OPERATIONS: Final = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
+
+
+def _queries(found: Sequence[Token]) -> list[int]:
+    """Of each token a number that is the same for all of one SELECT, without its subqueries."""
+    numbers, open_, last = list[int](), [0], 0
+    for at, token in enumerate(found):
+        if token.token_type == TokenType.L_PAREN:
+            is_query = at + 1 < len(found) and found[at + 1].token_type in _STARTS
+            last += is_query
+            open_.append(last if is_query else open_[-1])
+        elif token.token_type == TokenType.R_PAREN and len(open_) > 1:
+            open_.pop()
+        elif token.token_type in _SET_OPERATIONS:
+            last += 1
+            open_[-1] = last
+        numbers.append(open_[-1])
+    return numbers
 
 
 _ZONE: Final = ("time", "zone")

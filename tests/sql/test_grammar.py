@@ -297,6 +297,10 @@ def test_the_text_of_an_interval_is_read_to_its_end(text: str, read: str):
             "SELECT J.k, count(*) FROM a JOIN b USING (k) AS j JOIN c USING (l) AS m WHERE m.l > j.k",
             "SELECT k, count(*) FROM a JOIN b USING (k) JOIN c USING (l) WHERE l > k",
         ),
+        (
+            "SELECT (SELECT j.k FROM a JOIN b USING (k) AS j) FROM (c JOIN d USING (k) AS j) WHERE (j.k > 1)",
+            "SELECT (SELECT k FROM a JOIN b USING (k)) FROM (c JOIN d USING (k)) WHERE (k > 1)",
+        ),
     ],
 )
 def test_the_name_behind_using_is_that_of_the_merged_columns(sql: str, plain: str):
@@ -307,3 +311,12 @@ def test_the_name_behind_using_is_that_of_the_merged_columns(sql: str, plain: st
 def test_a_name_behind_using_is_left_where_it_may_mean_more(named: str):
     with pytest.raises(SqlglotError):
         grammar.parse(f"SELECT {named} FROM a JOIN b USING (k) AS j")
+
+
+@pytest.mark.parametrize(
+    "more", ["WHERE EXISTS (SELECT 1 FROM c WHERE c.x = j.k)", "UNION ALL SELECT j.k FROM c"]
+)
+def test_a_name_behind_using_is_left_in_another_select(more: str):
+    """There a bare name may be a column of its own."""
+    with pytest.raises(SqlglotError):
+        grammar.parse(f"SELECT 1 FROM a JOIN b USING (k) AS j {more}")

@@ -23,7 +23,10 @@ def without_laterals(select: exp.Select, columns: Columns, others: Collection[st
     ``others`` are the columns of the entries that are not.
     """
     copy: exp.Select = select.copy()
-    for join in [j for j in copy.args["joins"] if type(j.this) is exp.Lateral]:
+    laterals = [j for j in copy.args["joins"] if type(j.this) is exp.Lateral]
+    listed = [name for join in laterals for name in _shown(join.this, join.this.this.unnest())]
+    others = {*others, *(name for name in listed if listed.count(name) > 1)}
+    for join in laterals:
         inner = join.this.this.unnest()
         shown = _shown(join.this, inner)
         if not shown or not _is_inner(join):
@@ -32,7 +35,8 @@ def without_laterals(select: exp.Select, columns: Columns, others: Collection[st
             join.pop()
             if inner.args.get("where") is not None or _is_name(join.this.alias, copy):
                 return None
-            _put(copy, join.this.alias, shown, others)
+            if not _put(copy, join.this.alias, shown, others):
+                return None
         elif not _join(join, inner, shown, columns):
             return None
     return copy
@@ -64,24 +68,43 @@ def _is_name(alias: str, select: exp.Select) -> bool:
     return any(n.alias_or_name == alias for n in select.find_all(exp.Table, exp.Subquery, exp.Lateral))
 
 
-def _put(select: exp.Select, alias: str, shown: dict[str, exp.Expr], others: Collection[str]) -> None:
-    """Write what it shows in the place of its names."""
+def _put(select: exp.Select, alias: str, shown: dict[str, exp.Expr], others: Collection[str]) -> bool:
+    """Write what it shows in the place of its names; False where a name may be another, or may be read as another."""
     own = {id(node) for node in own_nodes(select)}
     for column in list(select.find_all(exp.Column)):
-        is_meant = column.table == alias or (
-            not column.table and column.name not in others and id(column) in own
-        )
-        if not is_meant or column.name not in shown:
+        is_bare = not column.table and id(column) in own and not _is_of_the_list(column, select)
+        if column.name not in shown or not (column.table == alias or is_bare):
             continue
+        if (is_bare and column.name in others) or _is_taken(column, shown[column.name], select):
+            return False
         value: exp.Expr = exp.Paren(this=shown[column.name].copy())
         column.replace(exp.alias_(value, column.name, quoted=True) if column.parent is select else value)
+    return True
+
+
+def _is_of_the_list(column: exp.Column, select: exp.Select) -> bool:
+    """Whether it is a bare name in ORDER BY, which is one of the SELECT list first."""
+    named = {item.alias for item in select.expressions if isinstance(item, exp.Alias)}
+    return isinstance(column.parent, exp.Ordered) and column.name in named
+
+
+def _is_taken(column: exp.Column, value: exp.Expr, select: exp.Select) -> bool:
+    """Whether a name in ``value`` may be one of a subquery that the column stands in."""
+    names = {c.table for c in value.find_all(exp.Column)}
+    inner = column.find_ancestor(exp.Select)
+    while inner is not None and inner is not select:
+        tables = [n for n in own_nodes(inner) if isinstance(n, exp.Table | exp.Subquery | exp.Lateral)]
+        if tables and names & {"", *(table.alias_or_name for table in tables)}:
+            return True
+        inner = inner.find_ancestor(exp.Select)
+    return False
 
 
 def _join(join: exp.Join, inner: exp.Select, shown: dict[str, exp.Expr], columns: Columns) -> bool:
     """Join the table of the subquery on what compares it with the row before it; False where that cannot be told."""
     table, alias = inner.args["from_"].this, join.this.alias
     names = columns(table) if type(table) is exp.Table else None
-    if names is None:
+    if names is None or table.alias_column_names:
         return False
 
     def is_own(column: exp.Column) -> bool:

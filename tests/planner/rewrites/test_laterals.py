@@ -35,11 +35,30 @@ def test_conditions_across_are_those_of_a_join(lateral: str, plain: str):
 
 
 def test_expressions_stand_in_the_place_of_their_names():
-    """Not in that of a column with the same name, nor in a subquery, where a bare name may be another."""
+    """Not in a subquery, where a bare name may be another, nor in ORDER BY, where it is of the SELECT list first."""
     sql = "SELECT l.twice, qty, (SELECT twice FROM b WHERE l.twice > 1) FROM s, {} GROUP BY twice"
-    assert rewritten(sql.format("LATERAL (SELECT qty * 2) l (twice)")) == (
-        'SELECT (qty * 2) AS "twice", qty, (SELECT twice FROM b WHERE (qty * 2) > 1) FROM s GROUP BY (qty * 2)'
+    assert rewritten(sql.format("LATERAL (SELECT s.qty * 2) l (twice)")) == (
+        'SELECT (s.qty * 2) AS "twice", qty, (SELECT twice FROM b WHERE (s.qty * 2) > 1) FROM s GROUP BY (s.qty * 2)'
     )
+    assert rewritten("SELECT 1 AS n FROM s, LATERAL (SELECT qty) l (n) ORDER BY n, l.n") == (
+        "SELECT 1 AS n FROM s ORDER BY n, (qty)"
+    )
+    sql = "SELECT m.b FROM s, LATERAL (SELECT qty + 1 AS a) l, LATERAL (SELECT l.a * 2 AS b) m"
+    assert rewritten(sql) == 'SELECT ((qty + 1) * 2) AS "b" FROM s'
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT qty FROM s, LATERAL (SELECT s.item AS qty) l",
+        "SELECT x FROM s, LATERAL (SELECT s.item AS x) l, LATERAL (SELECT s.qty AS x) m",
+        "SELECT 1 FROM s, LATERAL (SELECT item * 2 AS x) l WHERE EXISTS (SELECT 1 FROM b WHERE b.y = l.x)",
+        "SELECT 1 FROM s, LATERAL (SELECT s.item AS x) l WHERE EXISTS (SELECT 1 FROM b AS s WHERE s.y = l.x)",
+        "SELECT 1 FROM s, LATERAL (SELECT s.item AS x) l WHERE l.x IN (SELECT (SELECT l.x) FROM s)",
+    ],
+)
+def test_expressions_are_left_where_a_name_may_be_another(sql: str):
+    assert rewritten(sql) is None
 
 
 @pytest.mark.parametrize(
@@ -51,6 +70,7 @@ def test_expressions_stand_in_the_place_of_their_names():
         "LATERAL (SELECT kind FROM items i, items j) l",
         "LATERAL (SELECT kind, s.item FROM items i) l",
         "LATERAL (SELECT kind FROM unknown) l",
+        "LATERAL (SELECT i.kind FROM items i (qty, kind) WHERE i.qty = s.item AND qty > 1) l",
         "LATERAL (SELECT * FROM items) l",
         "LATERAL (SELECT 1) l",
         "LATERAL (SELECT s.item AS x WHERE s.item > 1) l",
