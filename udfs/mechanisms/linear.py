@@ -42,7 +42,7 @@ class Linear(Struct, frozen=True):
 
     >>> bound = Linear.of([Draw(Laplace((1, 1), 10**9), i) for i in (0, 1)], Fraction(19, 20))
     >>> bound is not None and round(bound.reach([1, 1]), 3)
-    5.971
+    5.584
     """
 
     scales: tuple[float, ...]
