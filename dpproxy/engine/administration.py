@@ -15,6 +15,7 @@ from dpproxy.accounting.model import NANO, Account, Cost, Debit, Reset, format_e
 from dpproxy.accounting.windows import users
 from dpproxy.algebra.plan import Answer, Caller, Drawn, Notice, Plan, Settings
 from dpproxy.algebra.request import (
+    Administration,
     PolicyChange,
     PolicyPreview,
     PolicyRead,
@@ -26,7 +27,7 @@ from dpproxy.algebra.request import (
 )
 from dpproxy.analysis.clocks import utc_of
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.config.settings import DEFAULTS
+from dpproxy.config.settings import DEFAULTS, search_path
 from dpproxy.engine import payment, status, user_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS
@@ -49,6 +50,7 @@ from dpproxy.policy.difference import Effect, differences, explanation
 from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
+from dpproxy.policy.search_path import check_bare
 from dpproxy.policy.show import Listed, show_grants, show_policy, show_tables
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
@@ -200,6 +202,14 @@ def check(statement: Statement | RoleChange | UserStatement, caller: Caller, pol
     is_shown = isinstance(statement, Show) and statement.listing in (Listing.AUDIT, Listing.VIEWS)
     if not (is_shown or isinstance(statement, VerifyViews)) or not _sees_exact(caller, policy):
         raise _not_granted()
+
+
+def check_names(administrative: Administration, request: Request, world: ViewContext) -> None:
+    """Refuse tables that the session's search path finds in another schema. Raises ``InvalidParameter``."""
+    explain = split_explain(request.prepared.sql) if isinstance(administrative, PolicyPreview) else None
+    sql = request.prepared.sql if explain is None else explain.sql
+    path = search_path(request.settings, request.caller.user)
+    check_bare(administrative.statement, sql, path, world.schema)
 
 
 def _sees_exact(caller: Caller, policy: Policy) -> bool:

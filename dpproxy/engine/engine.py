@@ -330,6 +330,7 @@ class Engine:
     def _administer(self, request: Request, administrative: Administration) -> Answer:
         check = partial(self._check_may, administrative, request.caller)
         check()
+        administration.check_names(administrative, request, self._world)
         match administrative:
             case ProbeRun(statement):
                 return self._probe(request, statement)

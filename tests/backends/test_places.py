@@ -198,6 +198,18 @@ def test_the_policy_is_told_as_it_is_declared(proxy: Proxy):
             client.execute("ALTER TABLE clinic.nothing SET PRIVACY PUBLIC")
 
 
+def test_declarations_are_of_no_table_that_queries_do_not_find(proxy: Proxy):
+    with psycopg.connect(proxy.dsn("root"), autocommit=True) as root:
+        root.execute("SET search_path = clinic, public")
+        for before in ("", "EXPLAIN (PRIVACY) "):
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match="in several schemas"):
+                root.execute(f"{before}ALTER TABLE visits SET PRIVACY PUBLIC")
+            root.execute(f"{before}ALTER TABLE public.visits SET PRIVACY CEILING EPSILON 1000")
+            root.execute("RESET search_path")
+            root.execute(f"{before}ALTER TABLE visits SET PRIVACY CEILING EPSILON 1000")
+            root.execute("SET search_path = clinic, public")
+
+
 def test_views_and_cubes_are_of_the_tables_that_the_path_finds(proxy: Proxy, client: Connection):
     made = "SELECT avg(cost) AS cost FROM {} GROUP BY patient"
     view = f"CREATE PROTECTED VIEW paid WITH (method = dp_kdtree, epsilon = 100) AS {made}"
