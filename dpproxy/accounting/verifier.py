@@ -59,7 +59,8 @@ def parallel(store: Store, seals: Seals, reach: Reach = unheard) -> Walking:
                 for place, end in zip(places, ends[1:], strict=True)
             ]
             store.check_pages(connection)
-            check_releases(connection, seals, -_BEYOND - 1, ends[0] if pieces else _BEYOND)
+            for after, last in ((-_BEYOND - 1, ends[0]), (until, _BEYOND)):
+                check_releases(connection, seals, after, last)
             walked = walk(connection, seals, begin, ends[0], reach)
             for piece in pieces:
                 walked.follow(_walked(piece()))

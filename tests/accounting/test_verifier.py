@@ -54,6 +54,13 @@ def test_each_half_notices_what_was_altered_in_it(state: Home, sequence: int, ta
     assert caught.value.sequence in (sequence, None)
 
 
+def test_a_release_beyond_the_end_is_noticed(state: Home):
+    key = seals(state)
+    state.edit("INSERT INTO release SELECT origin + 8, key, nano, payload, mac FROM release WHERE origin = 1")
+    with pytest.raises(Mismatch, match="a stored release was altered"):
+        verify(state.store, key, None, walking=parallel(state.store, key))
+
+
 def order(state: Home, key: verifier.Seals, **more: object) -> verifier.Order:
     return {"task": "checkpoint", "key": key.key.hex(), "store": state.store.address, "mark": None, **more}
 
