@@ -361,7 +361,9 @@ class _Joiner:
         return edge_of(node, self.rows)
 
     def _lost(self, item: FromItem) -> UnitLost:
-        names = ", ".join(sorted({f.name for f in item.scan.fields if f.link is not None}))
+        linked = {f.name for f in item.scan.fields if f.link is not None}
+        written = [name for name in linked if not name.startswith("#")]  # the others are of a rewrite
+        names = ", ".join(sorted(written))
         return UnitLost(
             f'the join of "{item.scan.table}" does not follow the privacy unit',
             hint=f"Join it on its privacy key or a declared reference, {item.scan.alias}.{names}."

@@ -165,6 +165,19 @@ def test_refused(clinic: World, source: str, error: type[Refusal]):
         plan_of(clinic, f"SELECT count(*) FROM {source}")
 
 
+@pytest.mark.parametrize(
+    ("lateral", "hint"),
+    [
+        ("SELECT v.hours FROM visits v WHERE v.person = p.id + 1", "a declared reference."),
+        ("SELECT v.hours, v.person FROM visits v WHERE v.person > p.id", "a declared reference, l.person."),
+    ],
+)
+def test_the_hint_names_no_column_of_a_rewrite(clinic: World, lateral: str, hint: str):
+    with pytest.raises(UnitLost) as refused:
+        plan_of(clinic, f"SELECT count(*) FROM people p CROSS JOIN LATERAL ({lateral}) l")
+    assert str(refused.value.hint).endswith(f"Join it on its privacy key or {hint}")
+
+
 def test_too_many_rows_of_one_person_are_refused():
     header = [s.replace("MAX ROWS 2", "MAX ROWS 1001") for s in CLINIC]
     with pytest.raises(TooComplex, match="may have 1002001 rows"):
