@@ -97,7 +97,7 @@ _PRIVACY = (
         "dp.impossible",
         "show",
         checks.one_of("show", "clamp", "null"),
-        "What is shown for sums of a sign that they cannot have (clamp: 0), and for averages of nobody (null: NULL).",
+        "What is shown for sums of a sign that they cannot have (clamp: 0), for averages and others of nobody (null).",
     ),
     Setting(
         "dp.reuse",

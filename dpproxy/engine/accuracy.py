@@ -33,7 +33,7 @@ MORE = Fraction(101, 100)
 """Times the epsilon of a stored release is enough for a new one."""
 
 OF_NO_SIGN = "with a sign that no value has"
-OF_NOBODY = "that are averages of a released count of nobody"
+OF_NOBODY = "that are of a released count of nobody"
 SHOWN = {
     (OF_NO_SIGN, "show"): "SET dp.impossible shows 0 or NULL for such",
     (OF_NO_SIGN, "clamp"): "shown as 0",

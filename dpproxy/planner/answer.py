@@ -10,8 +10,11 @@ from sqlglot import exp
 
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.geometric import GeometricMean
+from dpproxy.aggregates.joint import COUNT
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
+from dpproxy.aggregates.statistic import Statistic
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy, Bound, Possible, RowNoise
@@ -254,15 +257,17 @@ def _row_noise(call: AggregateCall | None) -> RowNoise | None:
 
 
 def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:
-    """What a call can be before noise: sums of the sign of what is added up, averages of somebody."""
+    """What a call can be before noise: sums of the sign of what is added up, averages and moments of somebody."""
     call = scope.calls.get(node)
     aggregate = None if call is None else call.aggregate
     if isinstance(aggregate, Sum):
         low, high = aggregate.argument.typed.low, aggregate.argument.typed.high
         sign = 1 if low is not None and low >= 0 else -1 if high is not None and high <= 0 else 0
         return Possible(sign) if sign else None
-    if call is not None and isinstance(aggregate, Average):
+    if call is not None and isinstance(aggregate, Average | GeometricMean):
         return Possible(count=more.place(call.columns[1]))
+    if call is not None and isinstance(aggregate, Statistic):
+        return Possible(count=more.place(call.columns[aggregate.function.parts.index(COUNT)]))
     return None
 
 

@@ -366,7 +366,20 @@ def test_they_are_counted_in_the_notice(engine: Engine, setting: str, sums: str,
     said = notice(plan, rows_of(plan))
     assert said.detail is not None
     assert f"Values of total with a sign that no value has: 1 ({sums})." in said.detail
-    assert f"Values of mean that are averages of a released count of nobody: 1 ({means})." in said.detail
+    assert f"Values of mean that are of a released count of nobody: 1 ({means})." in said.detail
+
+
+@pytest.mark.parametrize(
+    "call", ["var_pop(x)", "stddev(x)", "corr(x, y)", "regr_slope(x, y)", "geometric_mean(greatest(y, 1))"]
+)
+def test_moments_of_nobody_are_marked_as_averages_are(engine: Engine, call: str):
+    sql = f"SELECT k, {call} AS moment FROM t GROUP BY k"
+    plan = planned(engine, sql, epsilon="1", impossible="null")
+    possible = plan.outputs[1].possible
+    assert possible is not None
+    assert possible.count is not None
+    rows = [(key, 37.25, *[count] * (possible.count - 1)) for key, count in (("a", -1), ("b", 90))]
+    assert presented(plan, rows, [row[:2] for row in rows]) == [("a", None), ("b", 37.25)]
 
 
 def test_sums_of_both_signs_can_be_anything(engine: Engine):
