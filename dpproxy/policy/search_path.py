@@ -13,7 +13,7 @@ from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import Schema
 
-_FIELDS = ("table", "tables", "references", "target")
+FIELDS = ("table", "tables", "references", "target")
 """Of statements: what names tables; of the last two the first name is one, and columns follow."""
 
 
@@ -36,7 +36,7 @@ def check_bare(statement: Struct, sql: str, path: Sequence[str], schema: Schema)
 
 
 def _tables(statement: Struct) -> Iterator[Name]:
-    for field in _FIELDS:
+    for field in FIELDS:
         held = getattr(statement, field, None)
         first = held[0] if isinstance(held, tuple) and held and field != "tables" else held
         yield from (n for n in (first if isinstance(first, tuple) else (first,)) if isinstance(n, Name))

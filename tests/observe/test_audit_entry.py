@@ -1,3 +1,5 @@
+import hashlib
+
 from msgspec.structs import fields, replace
 
 from dpproxy.observe.audit_entry import (
@@ -12,6 +14,13 @@ from dpproxy.observe.audit_entry import (
 from dpproxy.values.errors import NotGranted
 
 ENTRY = AuditEntry(5, "ann", "analyst", AuditOutcome.ANSWERED, "SELECT count(*) FROM t", 10**8, "", "")
+
+
+def test_what_is_authenticated_of_an_entry_never_changes():
+    """Logs that exist verify by these bytes."""
+    entry = AuditEntry(1, "ann", "analyst", AuditOutcome.ANSWERED, "SELECT 1", 5, "00000", "why")
+    found = hashlib.sha256(entry.canonical()).hexdigest()
+    assert found == "52f59dedb6fe9664963f4be7c30453c120aa80813973f8f992e36f9831f09048"
 
 
 def test_every_field_is_in_the_mac():

@@ -1,9 +1,14 @@
 """Statements of administrators beside a search path."""
 
-import pytest
+from typing import get_type_hints
 
+import pytest
+from msgspec import Struct
+
+from dpproxy.policy import cubes, statements
 from dpproxy.policy.parser import parse
-from dpproxy.policy.search_path import check_bare
+from dpproxy.policy.search_path import FIELDS, check_bare
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import INT8, Column, Schema
 
@@ -51,3 +56,20 @@ def test_a_bare_name_that_the_path_finds_in_another_schema_is_refused(sql: str):
 def test_other_names_are_no_tables_of_two_schemas(sql: str):
     """A table that is in another schema alone is not found, and the hint of that names it."""
     check_bare(parse(sql), sql, ("clinic", "public"), SCHEMA)
+
+
+def test_no_field_that_names_something_is_forgotten():
+    """All others name columns, and what is in no schema."""
+    others = {
+        *("key", "column", "columns", "code", "parent"),
+        *("name", "names", "roles", "budget", "user", "taxonomy"),
+    }
+    classes = [c for module in (statements, cubes) for c in vars(module).values() if isinstance(c, type)]
+    found = {
+        field
+        for one in classes
+        if issubclass(one, Struct)
+        for field, kind in get_type_hints(one).items()
+        if Name.__qualname__ in str(kind) and Name.__module__ in str(kind)
+    }
+    assert found - others == set(FIELDS)

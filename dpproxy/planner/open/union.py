@@ -37,35 +37,20 @@ def open_union(
     first: list[nodes.Expr] = []
     second: list[nodes.Expr] = []
     columns: list[OpenColumn] = []
-    for a, b in zip(left.columns, right.columns, strict=True):
+    distinct, is_union = bool(query.args.get("distinct")), type(query) is exp.Union
+    for place, (a, b) in enumerate(zip(left.columns, right.columns, strict=True)):
         forms, shape = unify(query, [a.literal or a.typed, b.literal or b.typed], scope)
-        held = duck.column(f"c{len(columns)}")
-        shown = replace(_plain(shape), sql=held)
-        accuracy = farther(a.accuracy, b.accuracy)
-        if accuracy is not None and (query.args.get("distinct") or type(query) is not exp.Union):
-            accuracy = replace(accuracy, chosen=True)
-        columns.append(
-            OpenColumn(
-                a.name,
-                shown,
-                _floor(a, b),
-                _error(a, b),
-                ceiling=_ceiling(a, b),
-                accuracy=accuracy,
-                within=_within(a, b),
-                copies=max(a.copies, b.copies),
-            )
-        )
+        shown = replace(_plain(shape), sql=duck.column(f"c{place}"))
+        columns.append(_of_both(a, b, shown, chosen=distinct or not is_union))
         first.append(forms[0])
         second.append(forms[1])
-    distinct = bool(query.args.get("distinct"))
     changed = [
         at
         for at, (column, form) in enumerate(zip(left.columns, first, strict=True))
         if form != column.typed.sql
     ]
     for place, (a, b) in enumerate(zip(left.columns, right.columns, strict=True)):
-        if _differs(a, b) and type(query) is not exp.Union:
+        if _differs(a, b) and not is_union:
             columns[place] = replace(columns[place], accuracy=_of_all(columns[place].accuracy))
         elif _differs(a, b):
             columns[place] = replace(columns[place], reach=duck.column(f"c{len(first)}"))
@@ -75,7 +60,6 @@ def open_union(
     word = f"{type(query).__name__.upper()}{'' if distinct and not reaches else ' ALL'}"
     combined: nodes.Query = nodes.Combined(word, _side(left, first), _side(right, second))
     combined = merged(combined, len(columns), reaches) if distinct and reaches else combined
-    is_union = type(query) is exp.Union
     rows = left.rows + right.rows if is_union else left.rows
     unique = of_distinct(len(columns)) if distinct else None if is_union else of_copies(left.unique, changed)
     further = tagged(query, left, right) if is_union and not distinct else None
@@ -96,6 +80,21 @@ def open_union(
     )
     planning.selected |= top and any(c.has_distance for c in columns)
     return arranged(query, found, planning, top=top)
+
+
+def _of_both(a: OpenColumn, b: OpenColumn, shown: Typed, *, chosen: bool) -> OpenColumn:
+    """A column of rows of either side; ``chosen`` where their values decide which are shown."""
+    accuracy = farther(a.accuracy, b.accuracy)
+    return OpenColumn(
+        a.name,
+        shown,
+        _floor(a, b),
+        _error(a, b),
+        ceiling=_ceiling(a, b),
+        accuracy=replace(accuracy, chosen=True) if accuracy is not None and chosen else accuracy,
+        within=_within(a, b),
+        copies=max(a.copies, b.copies),
+    )
 
 
 def _error(a: OpenColumn, b: OpenColumn) -> Error | None:
