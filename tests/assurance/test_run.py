@@ -72,10 +72,10 @@ def test_an_answer_where_a_refusal_was_promised_is_found(pair: Twins):
 
 
 def test_a_price_where_none_was_promised_is_found(pair: Twins):
+    """False alarm: at epsilon 0.1 a count is the same of both twins once in 40 draws, all eight once in 1e12."""
     planted = Attack("planted", "", Outcome.FREE, ())
-    found = checks.tried(
-        pair, planted, [Trial(planted, pair.targets[0], "SELECT count(*) FROM patients WHERE weight > 22")]
-    )
+    asked = [f"SELECT count(*) FROM patients WHERE weight > 22 AND {n} = {n}" for n in range(8)]
+    found = checks.tried(pair, planted, [Trial(planted, pair.targets[0], sql) for sql in asked])
     assert any("it had a price" in fault for fault in found.faults)
     assert any("the twins differ" in fault for fault in found.faults)  # nothing of it was masked
 

@@ -1,4 +1,5 @@
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -25,7 +26,10 @@ def test_the_tour_ends_well(capsys: Captured):
 
 def test_a_kept_server_prints_one_url_per_role_and_stops_on_sigterm():
     command = [sys.executable, "-m", "dpproxy", "demo", "--serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    beside = os.environ | {
+        "DPPROXY_WEB_LISTEN": "127.0.0.1:0"
+    }  # others serve their demo's page in this moment
+    with subprocess.Popen(command, env=beside, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         urls = [process.stdout.readline().strip() for _ in demo.ROLES]
         try:

@@ -25,6 +25,8 @@ _PROMPT = re.compile(r"\w+[=-][>#] ?(.*)").fullmatch
 _SERVERS = ("make serve", "dpproxy serve")
 PORT = "6432"
 """The port that pages name; a free one takes its place."""
+_OF_SERVERS = {"DPPROXY_WEB_LISTEN": "127.0.0.1:0"}
+"""Pages are read side by side: the demo's own port of its page may be free when it looks and taken when it listens."""
 ELSEWHERE = "/backup"
 """Where pages put backups; a folder beside the others takes its place."""
 
@@ -121,7 +123,7 @@ class Shell:
         with self._log.open("w", encoding="utf-8") as log:
             server = subprocess.Popen(
                 words if step.said == "make serve" else shlex.split(step.said),
-                cwd=self.folder, env=self._environment(), text=True, start_new_session=True,
+                cwd=self.folder, env=self._environment() | _OF_SERVERS, text=True, start_new_session=True,
                 stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
         self.servers.append(server)
