@@ -13,6 +13,7 @@ from dpproxy.anonymize.dp_individual_ranking import DpIndividualRanking, middles
 from dpproxy.anonymize.model import Attribute, InvalidOption, LatticeDomain, OptionValue, ViewRequest, silent
 from tests.anonymize.audited import least_epsilon
 from tests.anonymize.worlds import TREE
+from tests.words import same_words
 from udfs.privacy import NANO, Loss
 
 PLANE = (Attribute("a", LatticeDomain(0, 100)), Attribute("b", LatticeDomain(0, 100)))
@@ -98,7 +99,10 @@ def test_the_tree_keeps_what_belongs_together() -> None:
     rows = np.column_stack([values, 100 - values])
     for joint, related in (("tree", True), ("none", False)):
         found = (
-            DpIndividualRanking().check(request(joint=joint, epsilon=100)).make(rows, os.urandom, silent).rows
+            DpIndividualRanking()
+            .check(request(joint=joint, epsilon=100))
+            .make(rows, same_words(), silent)
+            .rows
         )
         assert (np.corrcoef(found.T)[0, 1] < -0.9) is np.bool_(related)
 

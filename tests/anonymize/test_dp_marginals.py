@@ -25,6 +25,7 @@ from dpproxy.anonymize.price import Purse
 from tests.anonymize.audited import least_epsilon
 from tests.anonymize.worlds import TREE
 from tests.bench.parity import contradicting, parity
+from tests.words import same_words
 from udfs.audit import audit
 from udfs.mechanisms import Exponential
 from udfs.privacy import Loss
@@ -138,12 +139,12 @@ def test_what_is_counted_follows_from_how_many_rows_there_are(
 def test_few_rows_are_not_divided_among_pairs() -> None:
     """The mean of 600 ages of 20 to 40 from 0 to 100, with five columns more, at epsilon 0.1.
 
-    A build was off by 5.6 with a standard deviation of 2.1, so the mean of ten is above 9 less than once in 10^6 times.
+    A build was off by 5.6 with a standard deviation of 2.1. The words are the same in each run.
     """
     values = np.random.default_rng(5).integers(20, 41, (600, 6))
     attributes = tuple(Attribute(name, LatticeDomain(0, 100)) for name in "abcdef")
     build = DpMarginals().check(request(attributes, epsilon=Fraction(1, 10)))
-    made = [build.make(values, os.urandom, silent).rows for _ in range(10)]
+    made = [build.make(values, same_words(n), silent).rows for n in range(10)]
     assert np.mean([np.abs(one.mean(axis=0) - 30).mean() for one in made if one.size]) < 9
 
 
@@ -168,21 +169,21 @@ def test_any_table_is_built(epsilon: Fraction, count: int, delta: Fraction) -> N
 def test_wide_domains_and_single_values_are_built() -> None:
     wide = (Attribute("a", LatticeDomain(-(2**60), 2**60)), Attribute("b", LatticeDomain(5, 5)))
     rows = np.array([[-(2**60), 5], [0, 5], [2**60, 5]] * 50)
-    found = DpMarginals().check(request(wide, epsilon=1000)).make(rows, os.urandom, silent).rows
+    found = DpMarginals().check(request(wide, epsilon=1000)).make(rows, same_words(), silent).rows
     assert (found[:, 1] == 5).all()
     assert len(found) == 150
 
 
 def test_columns_that_belong_together_do_so_in_the_release() -> None:
     rows = np.column_stack([np.arange(5000) % 101, np.arange(5000) % 101])
-    found = DpMarginals().check(request(epsilon=10)).make(rows, os.urandom, silent).rows
+    found = DpMarginals().check(request(epsilon=10)).make(rows, same_words(), silent).rows
     assert np.asarray(np.corrcoef(found.T))[0, 1] > 0.9
     assert abs(found.mean() - 50) < 2
 
 
 def test_a_column_of_one_value_keeps_its_mean() -> None:
     rows = np.repeat([[0, 37]], 5000, axis=0)
-    found = DpMarginals().check(request(epsilon=10)).make(rows, os.urandom, silent).rows
+    found = DpMarginals().check(request(epsilon=10)).make(rows, same_words(), silent).rows
     assert found.mean(axis=0) == pytest.approx([0, 37], abs=0.5)
 
 
@@ -196,7 +197,7 @@ def test_pairs_that_close_a_circle_are_kept() -> None:
     patterns = np.array([[number >> place & 1 for place in range(3)] for number in range(1, 7)])
     attributes = tuple(Attribute(name, Categories(2)) for name in "abc")
     build = DpMarginals().check(request(attributes, epsilon=10))
-    near = correlations(build.make(np.repeat(patterns, 2000, axis=0), os.urandom, silent).rows)
+    near = correlations(build.make(np.repeat(patterns, 2000, axis=0), same_words(), silent).rows)
     assert near[np.triu_indices(3, 1)] == pytest.approx([-1 / 3] * 3, abs=0.05)
 
 
@@ -207,7 +208,7 @@ def test_a_workload_says_which_pairs_are_measured(workload: tuple[str, ...]) -> 
     rows = np.column_stack([values[place // 2] for place in range(6)])
     attributes = tuple(Attribute(name, LatticeDomain(0, 100)) for name in "abcdef")
     asked = request(attributes, epsilon=Fraction(1, 40), workload=workload)
-    near = correlations(DpMarginals().check(asked).make(rows, os.urandom, silent).rows)
+    near = correlations(DpMarginals().check(asked).make(rows, same_words(), silent).rows)
     strong = {"abcdef"[place : place + 2] for place in (0, 2, 4) if near[place, place + 1] > 0.6}
     assert all(pair in ", ".join(workload).replace(", ", "").replace(",", "") for pair in strong)
     assert len(strong) == 2
@@ -237,7 +238,7 @@ def test_numbers_that_are_null_stay_null() -> None:
     attributes = tuple(Attribute(name, LatticeDomain(0, 100), null=True) for name in "ab")
     values = np.arange(5000) % 101
     rows = np.column_stack([np.where(values < 30, 101, values), values])
-    found = DpMarginals().check(request(attributes, epsilon=10)).make(rows, os.urandom, silent).rows
+    found = DpMarginals().check(request(attributes, epsilon=10)).make(rows, same_words(), silent).rows
     absent = found[:, 0] == 101
     assert absent.mean() == pytest.approx(0.3, abs=0.03)
     assert found[absent, 1].mean() == pytest.approx(14.5, abs=3)
@@ -249,7 +250,7 @@ def test_the_most_that_a_pair_can_tell_is_counted_where_bins_are_too_many() -> N
     values = np.arange(300) % 30
     attributes = tuple(Attribute(name, LatticeDomain(0, 29)) for name in "ab")
     build = DpMarginals().check(request(attributes, epsilon=4))
-    found = build.make(np.column_stack([values, values]), os.urandom, silent).rows
+    found = build.make(np.column_stack([values, values]), same_words(), silent).rows
     assert correlations(found)[0, 1] > 0.5
 
 
@@ -266,19 +267,19 @@ def test_declared_bins_are_checked(bins: OptionValue) -> None:
 def test_declared_bins_keep_their_counts() -> None:
     rows = np.column_stack([np.repeat([5, 15, 95], [1000, 3000, 2000]), np.zeros(6000, dtype=np.int64)])
     build = DpMarginals().check(request(epsilon=100, bins="a 10"))
-    found = build.make(rows, os.urandom, silent).rows[:, 0] // 10
+    found = build.make(rows, same_words(), silent).rows[:, 0] // 10
     assert np.bincount(found, minlength=11)[[0, 1, 9]] == pytest.approx([1000, 3000, 2000], abs=20)
 
 
 def test_what_three_columns_tell_together_is_chosen_and_kept() -> None:
-    assert contradicting("dp_marginals", parity(3, 8000), 4) < 0.05
+    assert contradicting("dp_marginals", parity(3, 8000), 4, words=same_words()) < 0.05
 
 
 def test_what_only_four_columns_tell_together_is_kept_where_all_columns_have_few_cells() -> None:
     rows = parity(4, 8000)
-    assert contradicting("dp_marginals", rows, 4) < 0.02
-    assert contradicting("dp_marginals", rows, 4, beside=3) == pytest.approx(0.5, abs=0.1)
-    assert contradicting("dp_kdtree", rows, 4, beside=3) < 0.1
+    assert contradicting("dp_marginals", rows, 4, words=same_words()) < 0.02
+    assert contradicting("dp_marginals", rows, 4, 3, same_words()) == pytest.approx(0.5, abs=0.1)
+    assert contradicting("dp_kdtree", rows, 4, 3, same_words()) < 0.1
 
 
 def test_where_all_columns_are_counted_together_noise_makes_up_few_rows() -> None:
@@ -287,7 +288,7 @@ def test_where_all_columns_are_counted_together_noise_makes_up_few_rows() -> Non
     random = np.random.default_rng(3)
     first, more = random.integers(0, 7, 700), random.integers(0, 2, (700, 5)) * [0, 1, 1, 1, 1]
     build = DpMarginals().check(request(attributes, epsilon=10))
-    made = build.make((first[:, None] + more) % 7, os.urandom, silent).rows
+    made = build.make((first[:, None] + more) % 7, same_words(), silent).rows
     assert float(np.mean(((made - made[:, :1]) % 7 > 1).any(axis=1))) < 0.025
 
 
@@ -297,7 +298,7 @@ def test_numbers_have_triples_too() -> None:
     random[:, 2] = (random[:, 2] + ((random[:, :2] > 0.5).sum(axis=1) % 2)) / 2
     attributes = tuple(Attribute(name, LatticeDomain(0, 9)) for name in "abcdefgh")
     build = DpMarginals().check(request(attributes, epsilon=4))
-    made = build.make((10 * random).astype(np.int64), os.urandom, silent).rows[:, :3] >= 5
+    made = build.make((10 * random).astype(np.int64), same_words(), silent).rows[:, :3] >= 5
     assert float(np.mean(made.sum(axis=1) % 2)) < 0.15
 
 
@@ -351,5 +352,5 @@ def test_the_choice_of_cliques_keeps_its_promise() -> None:
 def test_as_many_columns_as_an_array_has_no_axes_for() -> None:
     attributes = (Attribute("a", Categories(2)), *(Attribute(f"c{n}", Categories(1)) for n in range(70)))
     rows = np.zeros((400, len(attributes)), dtype=np.int64)
-    made = DpMarginals().check(request(attributes, epsilon=10)).make(rows, os.urandom, silent)
+    made = DpMarginals().check(request(attributes, epsilon=10)).make(rows, same_words(), silent)
     assert made.rows.shape[1] == len(attributes)

@@ -21,6 +21,7 @@ from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import Attribute, Categories, LatticeDomain, ViewRequest, silent
 from tests.bench.report import conditions
 from tests.bench.results import FOLDER, Result, write
+from udfs.randomness import Words
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -41,7 +42,11 @@ def parity(columns: int, count: int) -> npt.NDArray[np.int64]:
 
 
 def contradicting(
-    method: str, rows: npt.NDArray[np.int64], epsilon: Fraction | int, beside: int = 0
+    method: str,
+    rows: npt.NDArray[np.int64],
+    epsilon: Fraction | int,
+    beside: int = 0,
+    words: Words = os.urandom,
 ) -> float:
     """The share of the released rows that contradict the parity; ``beside`` columns of numbers tell nothing."""
     columns = rows.shape[1]
@@ -51,7 +56,7 @@ def contradicting(
     )
     numbers = np.random.default_rng(1).integers(0, 10, (len(rows), beside))
     build = METHODS[method].check(ViewRequest(attributes, {"epsilon": epsilon}))
-    made = build.make(np.column_stack([rows, numbers]), os.urandom, silent).rows[:, :columns]
+    made = build.make(np.column_stack([rows, numbers]), words, silent).rows[:, :columns]
     return float(np.mean(made.sum(axis=1) % 2))
 
 
