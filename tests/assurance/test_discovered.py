@@ -6,10 +6,10 @@ most (1e-9 here, so that no run of these tests sees one); groups of many are sho
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import sqrt
 from pathlib import Path
 
 import pytest
+from scipy.stats import binom
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.algebra.request import Request
@@ -137,7 +137,7 @@ GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
 
 
 def test_groups_are_shown_as_often_as_was_promised(tmp_path: Path):
-    """Of 2,000 groups of each size, within 5.5 standard deviations: 6 sizes raise 3e-7 false alarms a run."""
+    """Of 2,000 groups of each size, within 1e-10 of the law: 6 sizes raise 6e-10 false alarms a run."""
     settings = {**DEFAULTS, "dp.epsilon": "1", "dp.delta": "0.1"}
     rule = Selection(1, NANO, Fraction(1, 10))
     assert rule.certain <= MANY
@@ -149,7 +149,8 @@ def test_groups_are_shown_as_often_as_was_promised(tmp_path: Path):
         assert shown.count("many") == GROUPS
         for size in SIZES:
             p = float(rule.keep_probability(size))
-            assert abs(shown.count(str(size)) - GROUPS * p) <= 5.5 * sqrt(GROUPS * p * (1 - p)), size
+            low, high = binom.interval(1 - 1e-10, GROUPS, p)
+            assert low <= shown.count(str(size)) <= high, size
         assert [str(row[0]) for row in found.rows] == sorted(str(row[0]) for row in found.rows)
         again = engine.run(
             Request(ANN, engine.prepare(ANN, "SELECT k FROM t GROUP BY k", (), settings), (), settings)

@@ -34,7 +34,7 @@ ALTER TABLE PatientVisit SET PRIVACY KEY (PatientId) MAX ROWS 2;
 ALTER TABLE PatientVisit SET PRIVACY CEILING EPSILON 1000;
 ALTER TABLE PatientVisit ALTER COLUMN CostInEuro SET PRIVACY DOMAIN BETWEEN 0 AND 100;
 ALTER TABLE PatientVisit ALTER COLUMN WardId SET PRIVACY DOMAIN REFERENCES Ward (WardId);
-CREATE PRIVACY BUDGET research LIMIT EPSILON 1000 DEFAULT EPSILON 2;
+CREATE PRIVACY BUDGET research LIMIT EPSILON 1000 DEFAULT EPSILON 4;
 GRANT SELECT ON PatientVisit TO analyst WITH PRIVACY BUDGET research;
 """
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -83,7 +83,7 @@ def client(proxy: Proxy) -> Iterator[Connection]:
         yield connection
 
 
-# Noise of epsilon 2 on a sum within 2 * 100 is beyond 2,000 less than once in e^20.
+# Noise of epsilon 4 on a sum within 2 * 100 is beyond 2,000 less than once in e^40.
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ ALTER TABLE "Lab"."Samples" ALTER COLUMN value SET PRIVACY DOMAIN BETWEEN 0 AND 
 ALTER TABLE public.visits SET PRIVACY KEY (patient) MAX ROWS 2;
 ALTER TABLE visits SET PRIVACY CEILING EPSILON 1000;
 ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 100;
-CREATE PRIVACY BUDGET research LIMIT EPSILON 1000 DEFAULT EPSILON 2;
+CREATE PRIVACY BUDGET research LIMIT EPSILON 1000 DEFAULT EPSILON 4;
 GRANT SELECT ON clinic.patients TO analyst WITH PRIVACY BUDGET research;
 GRANT SELECT ON clinic.visits TO analyst WITH PRIVACY BUDGET research;
 GRANT SELECT ON "Lab"."Samples" TO analyst WITH PRIVACY BUDGET research;
@@ -103,7 +103,7 @@ def _number(connection: Connection, sql: str) -> int:
     return int(str(value))
 
 
-# Noise of epsilon 2 on a sum within 2 * 100 is beyond 2,000 less than once in e^20.
+# Noise of epsilon 4 on a sum within 2 * 100 is beyond 2,000 less than once in e^40.
 
 
 def test_a_table_is_asked_behind_its_schema(client: Connection):

@@ -279,9 +279,7 @@ def test_pgjdbc_reads_and_sends(world: Proxy, program: Callable[[str, str], str]
 def test_protected_columns_are_counted(world: Proxy, sql: str, value: int):
     with psycopg.connect(world.dsn(), autocommit=True) as connection:
         [[seen]] = connection.execute(sql.encode()).fetchall()
-        assert (
-            abs(seen - value) <= 5
-        )  # the noise is below 1 at epsilon 100, but for less than one time in e^20
+        assert abs(seen - value) <= 5  # noise beyond 5 at epsilon 100, less than once in e^25
 
 
 @pytest.mark.parametrize(
