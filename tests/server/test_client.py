@@ -405,7 +405,7 @@ async def test_what_is_said_leaves_together() -> None:
 @pytest.mark.parametrize("is_awaited", [False, True])
 @asynchronous
 async def test_the_clients_pace_is_awaited(monkeypatch: pytest.MonkeyPatch, *, is_awaited: bool) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "PATIENCE", 0.5)
     out, writer, theirs = await ends()
     size = 8_000_000
     with theirs:
@@ -413,7 +413,7 @@ async def test_the_clients_pace_is_awaited(monkeypatch: pytest.MonkeyPatch, *, i
         sent = asyncio.create_task(out.flush(is_awaited=is_awaited))
         received = 0
         while received < size:  # one that is slow is waited for longer than for one that is silent
-            await asyncio.sleep(0.04)
+            await asyncio.sleep(0.08)
             received += len(theirs.recv(800_000))
         await asyncio.wait_for(sent, 5)
         writer.close()

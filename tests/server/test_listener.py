@@ -25,7 +25,7 @@ from dpproxy.values.errors import StartupError
 from dpproxy.wire.messages import CancelRequest
 from tests.fake_engine import RATIO_ROWS, FakeEngine, FakeUsers, next_result
 
-PADDING = 0.1
+PADDING = 0.5
 
 
 @pytest.fixture(scope="module")
