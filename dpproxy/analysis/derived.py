@@ -27,7 +27,7 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.days import midnight
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
-from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
+from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS, UNKNOWN
 
 _STRICT = (
     exp.Column, exp.Identifier, exp.Paren, exp.Cast, exp.DataType, exp.TimestampTrunc, exp.Extract, exp.Literal, exp.Var
@@ -278,7 +278,7 @@ def _key(name: str, typed: Typed, values: tuple[Value, ...]) -> GroupKey | None:
         return of_moments(GroupKey(name, typed, typed.sql, moments))
     if not typed.is_number:
         scalars = tuple(v for v in values if not isinstance(v, float))
-        shown = replace(typed, type=TEXT) if kind.oid in TEXTS else typed
+        shown = replace(typed, type=TEXT) if kind.oid in (*TEXTS, UNKNOWN.oid) else typed
         return GroupKey(name, shown, typed.sql, scalars)
     if typed.scale is None:
         return _double_key(name, typed, values)

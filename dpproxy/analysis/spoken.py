@@ -17,15 +17,23 @@ _NAMES: Final[dict[type[exp.Expr], str]] = {
 
 
 def function(node: exp.Func) -> str:
-    """The function's name in PostgreSQL's SQL.
+    """The name that a call was written with; where none was, the function's in PostgreSQL's SQL.
 
     >>> function(exp.TimestampTrunc(this=exp.column("x"), unit=exp.var("MONTH")))
     'date_trunc'
     """
-    if type(node) in _NAMES:
-        return _NAMES[type(node)]
+    written = str(node.meta.get("name") or _NAMES.get(type(node)) or "")
+    if written.isidentifier():
+        return written
     found = _CALL.match(_printed(node))
     return found[1].lower() if found else str(node.sql_name()).lower()
+
+
+def is_rewritten(node: exp.Func) -> bool:
+    """Whether a call has another name in PostgreSQL's SQL than it was written with: ``year(d)``, ``if(c, 1, 0)``."""
+    if isinstance(node, exp.If):
+        return not isinstance(node.parent, exp.Case)
+    return "name" in node.meta and not _printed(node).lower().startswith(f"{node.meta['name']}(")
 
 
 def _printed(node: exp.Expr) -> str:
@@ -37,7 +45,7 @@ def _printed(node: exp.Expr) -> str:
 def _placeholder(value: object) -> object:
     match value:
         case exp.Var() | exp.Literal():
-            return value
+            return value.copy()
         case exp.Expr():
             return exp.column("x")
         case list():

@@ -192,7 +192,9 @@ def _check_listed(node: exp.Expr) -> None:
             raise refuse_clause(node, name, value)
 
 
-_PLACED = frozenset((exp.AnonymousAggFunc, exp.ExplodingGenerateSeries, exp.Anonymous, exp.Var))
+_PLACED = frozenset(
+    (exp.AnonymousAggFunc, exp.ExplodingGenerateSeries, exp.Anonymous, exp.Dot, exp.Var, exp.If)
+)
 """What is accepted in some places alone."""
 
 
@@ -200,6 +202,10 @@ def _is_misplaced(node: exp.Expr) -> bool:
     """Stands where it means something else than what is listed: a function of no schema, a word that is no unit."""
     if type(node) is exp.AnonymousAggFunc:
         return not is_with_prior(node)
+    if type(node) is exp.Dot:
+        return isinstance(node.expression, exp.Identifier) and not isinstance(node.parent, exp.Dot)
+    if type(node) is exp.If:  # an arm of CASE, or a call that PostgreSQL does not have
+        return type(node.parent) is not exp.Case
     if type(node) is exp.ExplodingGenerateSeries:
         return type(node.parent) is not exp.Subquery
     if type(node) is exp.Anonymous:

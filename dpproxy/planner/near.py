@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.spoken import is_rewritten
 from dpproxy.planner.refusals import MOST_OF_A_HINT
 from dpproxy.values.errors import Cancelled, Refusal, TooComplex
 from dpproxy.values.work import OFTEN, limited, step
@@ -78,7 +79,7 @@ def _first(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) -> 
 
 def _answered(tree: exp.Expr, refusal: Refusal, check: Callable[[str], object]) -> Iterator[str]:
     """Candidates that are answered. Raises ``TooComplex`` where the search has taken too long, ``Cancelled``."""
-    tried = {_text(tree)}
+    tried = set() if _is_of_another_dialect(tree, refusal.position) else {_text(tree)}
     for candidate in _candidates(tree, refusal.position):
         step(OFTEN)  # asks whether to go on
         text = _text(candidate)
@@ -100,7 +101,13 @@ def _text(tree: exp.Expr) -> str:
     return tree.sql(dialect="postgres", comments=False, normalize_functions="lower")
 
 
+def _is_of_another_dialect(tree: exp.Expr, place: int | None) -> bool:
+    """Whether a call at a place is written otherwise in PostgreSQL's SQL, in which the statement is a candidate."""
+    return any(is_rewritten(call) for call in tree.find_all(exp.Func) if position(call) == place)
+
+
 def _candidates(tree: exp.Expr, place: int | None) -> Iterator[exp.Expr]:
+    yield tree
     yield from (
         _most_frequent(call) for call in tree.find_all(exp.WithinGroup) if isinstance(call.this, exp.Mode)
     )

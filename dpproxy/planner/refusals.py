@@ -22,7 +22,7 @@ _SUMMARIES = "Ask count, sum or avg; a condition goes inside: sum(CASE WHEN cond
 HINTS: dict[type[exp.Expr], str] = {
     exp.Lateral: "Write it as a subquery with a name in FROM.",
     exp.Mode: "Group by it, ORDER BY count(*) DESC LIMIT 1.",
-    **dict.fromkeys((exp.Any, exp.All), "Write a list of values: x IN (1, 2, 3)."),
+    **dict.fromkeys((exp.Any, exp.All), "Write IN: before a list, x IN (1, 2, 3), or before a subquery."),
     **dict.fromkeys((exp.ArrayAgg, exp.GroupConcat, exp.AnyValue, exp.First), _LISTS),
     **dict.fromkeys(
         (exp.CurrentTime, exp.Localtime), "Write the moment as a constant: timestamp '2024-01-31 12:00:00'."
@@ -50,6 +50,7 @@ _NAMED: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "string_agg()", exp.Explode: "unnest()", exp.Bracket: "an element of a list",
     exp.Var: "this parameter", exp.Placeholder: "this parameter", exp.TryCast: "TRY_CAST", exp.Exists: "EXISTS",
     exp.Any: "ANY", exp.All: "ALL", exp.Array: "a list", exp.Struct: "a record",
+    exp.Dot: "a field of a record",
 }  # fmt: skip
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
                exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip

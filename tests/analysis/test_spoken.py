@@ -45,6 +45,12 @@ def test_every_function_of_the_parser_has_a_name():
         assert function(kind(**given)).replace("_", "a").isalnum(), kind
 
 
+def test_what_is_named_keeps_its_arguments():
+    node = parse("SELECT if(x, 1, 0)")[0].selects[0]
+    construct(node)
+    assert all(part.parent is node for part in (node.this, node.args["true"], node.args["false"]))
+
+
 def test_a_deep_argument_is_not_looked_at():
     inner = "(" * 30 + "x" + ")" * 30
     node = parse(f"SELECT md5({inner})")[0].selects[0]

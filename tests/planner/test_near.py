@@ -46,6 +46,11 @@ def hint(world: World, sql: str) -> str:
         ("SELECT count(*) FROM people, read_csv('x')", "SELECT count(*) FROM people"),
         ("SELECT a.age FROM people a, people b", "SELECT count(*) FROM people"),
         ("SELECT town FROM towns UNION ALL SELECT city FROM people", "SELECT town FROM towns"),
+        ("SELECT count(*) FROM people WHERE city = 'Rome' COLLATE \"C\"",
+         "SELECT count(*) FROM people WHERE city = 'Rome'"),
+        ("SELECT avg(if(age > 3, 1, 0)) FROM people", "SELECT avg(CASE WHEN age > 3 THEN 1 ELSE 0 END) FROM people"),
+        ("SELECT nvl2(city, 1, 0), count(*) FROM people GROUP BY 1",
+         "SELECT CASE WHEN NOT city IS NULL THEN 1 ELSE 0 END, count(*) FROM people GROUP BY 1"),
     ],
 )  # fmt: skip
 def test_the_part_that_is_refused_is_left_out(world: World, sql: str, near: str):

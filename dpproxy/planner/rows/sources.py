@@ -81,7 +81,10 @@ class FromEntry(Struct, frozen=True):
 
 
 def with_ctes(query: exp.Expr, env: Env) -> Env:
-    """What the body of a query sees: each name of WITH sees those before it. Raises ``Unsupported``."""
+    """What the body of a query sees: each name of WITH sees those before it.
+
+    Errors: ``Unsupported`` (0A000) for recursion, ``DuplicateAlias`` (42712) for a name used twice.
+    """
     clause = query.args.get("with_")
     if clause is None:
         return env
@@ -91,7 +94,15 @@ def with_ctes(query: exp.Expr, env: Env) -> Env:
             hint="Write the query without recursion.",
             position=position(clause),
         )
+    names: set[str] = set()
     for cte in clause.expressions:
+        if cte.alias in names:
+            raise DuplicateAlias(
+                f'WITH query name "{cte.alias}" specified more than once',
+                hint="Give each query of WITH a name of its own.",
+                position=position(cte),
+            )
+        names.add(cte.alias)
         env = replace(env, ctes={**env.ctes, cte.alias: (cte, env)})
     return env
 
