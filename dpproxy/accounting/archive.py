@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from dpproxy.accounting import backup, book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.checkpoint import Checkpoint, archive_seal, beginning
-from dpproxy.accounting.model import Cost
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.walk import walk
@@ -22,7 +21,6 @@ from dpproxy.values.errors import StartupError
 
 PORTION: Final = 5_000
 """Entries that leave in one transaction: charges wait for no more."""
-_NOTHING: Final = Cost()
 _FIRST_OF_NEWEST: Final = (
     "SELECT min(sequence) FROM entry WHERE at >= ? OR data_version = (SELECT max(data_version) FROM entry)"
 )
@@ -107,10 +105,8 @@ def _leave(store: Store, connection: book.StoreConnection, seals: Seals, end: He
 def _after(begin: Checkpoint, connection: book.StoreConnection, seals: Seals, last: int) -> Checkpoint:
     """What was paid up to ``last``: those entries are verified. Errors: Mismatch, ValueError."""
     walked = walk(connection, seals, begin.place, last)
-    sums = dict(begin.sums)
-    for key, cost in walked.sums.items():
-        sums[key] = sums.get(key, _NOTHING) + cost
-    return Checkpoint(begin.ledger, walked.end, sums)
+    walked.include(begin.sums)
+    return Checkpoint(begin.ledger, walked.end, walked.sums)
 
 
 def _run(store: Store, connection: book.StoreConnection, statements: tuple[str, ...], last: int) -> None:

@@ -7,7 +7,6 @@ since they end with their process and no later one has their names.
 
 import hmac
 import json
-from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -18,7 +17,7 @@ from dpproxy.accounting.book import StoreConnection
 from dpproxy.accounting.canonical import digest, encode
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import Mark
-from dpproxy.accounting.model import AccountKind, Cost, Key
+from dpproxy.accounting.model import Cost, Key
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.walk import ChainPlace, Sums
 from dpproxy.system import disk
@@ -75,10 +74,9 @@ class Checkpoints(Struct, frozen=True):
         except (OSError, ValueError):
             return None
 
-    def write(self, head: Head, sums: Mapping[Key, Cost]) -> None:
+    def write(self, head: Head, sums: Sums) -> None:
         """Replace it. Errors: OSError; the one before is then still there."""
-        lasting = {key: cost for key, cost in sums.items() if key[0] != AccountKind.SESSION.column}
-        body = Checkpoint(head.ledger, ChainPlace(head.sequence, head.mac, head.at), lasting).packed()
+        body = Checkpoint(head.ledger, ChainPlace(head.sequence, head.mac, head.at), sums).packed()
         disk.replace(self.path, self._seal(body) + b"\n" + body)
 
     def forget(self) -> None:

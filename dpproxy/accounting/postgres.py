@@ -109,7 +109,7 @@ _UNCHANGED = (
 @lru_cache(maxsize=256)
 def _statement(sql: str) -> bytes:
     """A statement with ``%s`` for ``?``; none of ours contains ``%``, or a ``?`` that is not a value."""
-    sql = sql.replace("json_array(", "json_build_array(").replace("group_concat(", "string_agg(")
+    sql = sql.replace("json_array(", "json_build_array(").replace("json_group_array(", "json_agg(")
     return sql.replace("?", "%s").encode()
 
 

@@ -19,11 +19,11 @@ from dpproxy.accounting import book
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.checkpoint import Checkpoints
 from dpproxy.accounting.mark import Mark
-from dpproxy.accounting.model import Cost, Key
+from dpproxy.accounting.model import Key
 from dpproxy.accounting.store import Store, faults, first_line
 from dpproxy.accounting.stores import store_at
 from dpproxy.accounting.verify import Walking, verify
-from dpproxy.accounting.walk import ChainPlace, Reach, Segment, check_releases, unheard, walk
+from dpproxy.accounting.walk import ChainPlace, Paid, Reach, Segment, check_releases, unheard, walk
 from dpproxy.values.errors import StartupError
 
 SMALL: Final = 30_000
@@ -31,7 +31,7 @@ SMALL: Final = 30_000
 LEAST: Final = 10_000
 """Entries of one piece, or more."""
 NICE: Final = 19
-_PAGES: Final = 0.1
+_PAGES: Final = 0.2
 """What checking all pages takes, as a part of all else, less what starting another process takes."""
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _BEYOND: Final = 2**63 - 1
@@ -133,13 +133,17 @@ def _walked(outcome: Outcome) -> Segment:
     walked = Segment(
         outcome["begin"], ChainPlace(sequence, bytes.fromhex(mac), at), outcome["debits"], outcome["late"]
     )
-    for *key, nano, delta, rho in outcome["sums"]:
-        walked.add(_key(*key), Cost(nano, Fraction(delta), Fraction(rho)))
+    for *key, nano, delta, rho in outcome["paid"]:
+        walked.account(_key(*key)).add(Paid(nano, _number(delta), _number(rho)))
     return walked
 
 
 def _key(kind: str, name: str, member: str, block: str, window: int) -> Key:
     return kind, name, member, block, window
+
+
+def _number(text: str) -> int | Fraction:
+    return int(text) if text.isdecimal() else Fraction(text)
 
 
 # --- the program --------------------------------------------------------------------------------------
@@ -170,7 +174,7 @@ def _do_piece(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
         "end": (walked.end.sequence, walked.end.mac.hex(), walked.end.at),
         "debits": walked.debits,
         "late": walked.late,
-        "sums": [(*key, cost.nano, str(cost.delta), str(cost.rho)) for key, cost in walked.sums.items()],
+        "paid": [(*key, paid.nano, str(paid.delta), str(paid.rho)) for key, paid in walked.paid.items()],
     }
 
 

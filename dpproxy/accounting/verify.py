@@ -4,9 +4,8 @@ From a checkpoint on only what was written since is verified, with the totals th
 entry of before it is verified when it is used (`authentic`), and all of them in the background (`background`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from fractions import Fraction
 from typing import Final
 
 from msgspec import Struct
@@ -15,16 +14,15 @@ from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.checkpoint import Checkpoint, beginning
 from dpproxy.accounting.mark import Mark, Missing
-from dpproxy.accounting.model import AccountKind, Cost, Key
+from dpproxy.accounting.model import AccountKind, Key
 from dpproxy.accounting.store import Store
-from dpproxy.accounting.walk import ChainPlace, Segment, Sums, check_releases, walk
+from dpproxy.accounting.walk import ChainPlace, Paid, Segment, Sums, check_releases, walk
 
 Walking = Callable[[book.StoreConnection, ChainPlace, int], Segment]
 """Checks the pages of the store, all entries from a place on up to a number, and all stored releases."""
 
 _FIRST: Final = -(2**63)
 """No row has a lower number."""
-_NOTHING: Final = Cost()
 _KEY: Final = 'kind, name, member, block, "window"'
 _TOTALS: Final = f"SELECT {_KEY}, nano, delta, rho FROM account"  # noqa: S608 - our own text
 _LASTING: Final = f"{_TOTALS} WHERE kind IN (?, ?, ?)"
@@ -36,12 +34,17 @@ class Verification(Struct, frozen=True):
 
     Attributes:
         begin: the number of the entry after which everything was verified; 0 for all of it.
-        sums: what accounts have paid, but for sessions where ``begin`` is not 0.
+        walked: what was walked along, with what accounts have paid, but for sessions where ``begin`` is not 0.
     """
 
     head: Head
     begin: int
-    sums: Sums
+    walked: Segment
+
+    @property
+    def sums(self) -> Sums:
+        """What accounts have paid, but for sessions, as a checkpoint has it."""
+        return {key: paid.cost for key, paid in self.walked.paid.items() if key[0] in _KINDS}
 
 
 def verify(
@@ -128,24 +131,19 @@ def _alone(store: Store, seals: Seals) -> Walking:
 def _whole(connection: book.StoreConnection, head: Head, begin: Checkpoint, walking: Walking) -> Verification:
     walked = walking(connection, begin.place, head.sequence)
     _check_end(connection, head, walked, _FIRST, walked.debits)
-    for key, cost in begin.sums.items():
-        walked.add(key, cost)
-    if not _are(_stored(connection, _TOTALS), walked.sums):
-        raise Mismatch(_UNEQUAL)
-    return Verification(head, 0, walked.sums)
+    walked.include(begin.sums)
+    _check_totals(connection, _TOTALS, (), walked.paid)
+    return Verification(head, 0, walked)
 
 
 def _since(connection: book.StoreConnection, seals: Seals, head: Head, since: Checkpoint) -> Verification:
     begin = since.place
     walked = walk(connection, seals, begin, head.sequence)
     _check_end(connection, head, walked, begin.sequence + 1, walked.debits - walked.late)
-    sums = dict(since.sums)
-    for key, cost in walked.sums.items():
-        if key[0] in _KINDS:
-            sums[key] = sums.get(key, _NOTHING) + cost
-    if not _are(_stored(connection, _LASTING, _KINDS), sums):
-        raise Mismatch(_UNEQUAL)
-    return Verification(head, begin.sequence, sums)
+    walked.include(since.sums)
+    lasting = {key: paid for key, paid in walked.paid.items() if key[0] in _KINDS}
+    _check_totals(connection, _LASTING, _KINDS, lasting)
+    return Verification(head, begin.sequence, walked)
 
 
 def _check_end(
@@ -168,25 +166,8 @@ def _count(connection: book.StoreConnection, sql: str, first: int) -> int:
     return int(connection.execute(sql, (first,)).fetchone()[0])
 
 
-_UNEQUAL: Final = "the accounts are not the sums of their debits"
-_Stored = Mapping[Key, tuple[int, str, str]]
-
-
-def _stored(connection: book.StoreConnection, sql: str, values: tuple[object, ...] = ()) -> _Stored:
-    return {row[:5]: row[5:] for row in connection.execute(sql, values)}
-
-
-def _are(stored: _Stored, sums: Sums) -> bool:
-    if stored.keys() != sums.keys():
-        return False
-    return all(_is(stored[key], cost) for key, cost in sums.items())
-
-
-def _is(stored: tuple[int, str, str], cost: Cost) -> bool:
-    nano, delta, rho = stored
-    return nano == cost.nano and _says(delta, cost.delta) and _says(rho, cost.rho)
-
-
-def _says(text: str, value: Fraction) -> bool:
-    """Whether a text is that number; they are written in one way, which is compared first."""
-    return text == str(value) or Fraction(text) == value
+def _check_totals(
+    connection: book.StoreConnection, sql: str, values: Sequence[str], paid: Mapping[Key, Paid]
+) -> None:
+    if {row[:5]: Paid.told(*row[5:]) for row in connection.execute(sql, values)} != paid:
+        raise Mismatch("the accounts are not the sums of their debits")

@@ -35,6 +35,7 @@ def test_two_processes_find_what_one_finds(state: Home):
     alone = verify(state.store, key, None)
     assert verify(state.store, key, None, walking=parallel(state.store, key)) == alone
     assert alone.head.sequence == 8
+    assert {key[0] for key in alone.sums} == {key[0] for key in alone.walked.paid} - {"session"}
 
 
 def test_the_first_piece_is_of_an_entry_at_least(state: Home, monkeypatch: pytest.MonkeyPatch):
