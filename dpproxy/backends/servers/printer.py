@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from dpproxy.algebra import nodes
 from dpproxy.analysis.totality import is_frame
 from dpproxy.backends.servers.dialect import Dialect, Value, ValueKind, unanswered
+from dpproxy.backends.servers.implied import with_implied
 from dpproxy.backends.servers.standard import WINDOWS
 
 LONGEST_NAME = 63
@@ -138,7 +139,7 @@ class _Printer:
         scope = _Scope(outer=outer)
         source = self._from(node, scope)
         items = [item for e in node.items for item in self._shown(e, scope)]
-        where = "" if node.where is None else f" WHERE {self._value(node.where, scope).sql}"
+        where = "" if node.where is None else f" WHERE {self._value(with_implied(node.where), scope).sql}"
         group = self._group(node.group, scope)
         shown = [f"{item.value.sql} AS {self._name(item.name)}" for item in items]
         word, limit = "SELECT DISTINCT" if node.distinct else "SELECT", _limit(node)
