@@ -15,7 +15,15 @@ from msgspec.structs import replace
 from psycopg.pq.abc import PGconn, PGresult
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
-from dpproxy.algebra.request import Oids, Prepared, Request, SelectStatement, ViewRead
+from dpproxy.algebra.request import (
+    EngineStatement,
+    ExplainOne,
+    Oids,
+    Prepared,
+    Request,
+    SelectStatement,
+    ViewRead,
+)
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.policy.statements import Listing, Show
 from dpproxy.session.queries import Queries
@@ -52,6 +60,7 @@ KNOWN = {
     "SELECT slow": Known(ONE, ((1,),)),
     "SELECT heavy": Known(ONE, ((1,),), charged=True),
     "SELECT dear": Known(ONE, charged=True),
+    "EXPLAIN (PRIVACY) SELECT 1": Known(ONE, ((1,),)),
     "SELECT broken": Known(ONE),
     "SELECT epsilon": Known((Column("epsilon", TEXT),)),
     "ALTER TABLE t SET PRIVACY PUBLIC": Known(None),
@@ -102,7 +111,9 @@ class FakeEngine:
         self.log.append(f"prepare {sql}")
         own = tuple(types) + (0,) * len(known.parameters)  # the client's word on a type counts
         parameters = tuple(BY_OID.get(oid, kind) for oid, kind in zip(own, known.parameters, strict=False))
-        statement = ViewRead(Show(Listing.VIEWS)) if "slow" in sql else SelectStatement()
+        statement: EngineStatement = ViewRead(Show(Listing.VIEWS)) if "slow" in sql else SelectStatement()
+        if sql.startswith("EXPLAIN"):
+            statement = ExplainOne(Prepared(sql, (), None, statement), as_json=False)
         return Prepared(sql, parameters, known.columns, statement, known.charged)
 
     def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Scrollable, Settings
-from dpproxy.algebra.request import Prepared, Request, complete
+from dpproxy.algebra.request import ExplainOne, Prepared, Request, complete
 from dpproxy.session.arrays import ListParameters, lists
 from dpproxy.session.commands.signals import Signal
 from dpproxy.session.commands.table import STATEMENTS, recognise
@@ -256,6 +256,12 @@ class Queries:
                     hint="send them one by one",
                     position=0,
                 )
+            if planned[-1].charged and any(map(_is_priced, planned)):
+                raise Unsupported(
+                    "EXPLAIN (PRIVACY) prices the first of these statements, and another would be charged",
+                    hint="Write EXPLAIN (PRIVACY) (SELECT ...; SELECT ...) for both prices, or send them one by one.",
+                    position=0,
+                )
             if not _passes(planned[-1], trial):
                 break
         return planned
@@ -398,6 +404,11 @@ def _refuse_failed() -> NoReturn:
 
 def _refuse(refusal: Refusal, _: SessionState) -> NoReturn:
     raise refusal
+
+
+def _is_priced(statement: PreparedStatement) -> bool:
+    """Whether it is EXPLAIN (PRIVACY) of one query."""
+    return isinstance(statement.action, Prepared) and isinstance(statement.action.statement, ExplainOne)
 
 
 def _passes(statement: PreparedStatement, trial: SessionState) -> bool:

@@ -59,6 +59,7 @@ def test_several_statements_in_order():
     ("sql", "sqlstate"),
     [
         ("SELECT 1; SELECT region; SELECT heavy", "0A000"),
+        ("EXPLAIN (PRIVACY) SELECT 1; SELECT dear", "0A000"),
         ("SELECT region; SELECT nothing", "42703"),
         ("SELECT 1; 'x", "42601"),
     ],
@@ -69,6 +70,14 @@ def test_a_message_that_cannot_be_answered_runs_nothing(sql: str, sqlstate: str)
     assert isinstance(error, m.ErrorResponse)
     assert (error.sqlstate, ready) == (sqlstate, IDLE)
     assert not [line for line in engine.log if line.startswith("run")]
+
+
+def test_who_asks_for_the_price_of_two_statements_is_told_how_and_others_may_ask_for_one():
+    error, _ = drive(logged_in(), m.Query("EXPLAIN (PRIVACY) SELECT 1; SELECT dear"))
+    assert isinstance(error, m.ErrorResponse)
+    assert "(SELECT ...; SELECT ...)" in str(error.hint)
+    sent = drive(logged_in(), m.Query("EXPLAIN (PRIVACY) SELECT 1; SELECT 1"))
+    assert not [each for each in sent if isinstance(each, m.ErrorResponse)]
 
 
 def test_a_second_protected_statement_is_refused_at_its_place():
