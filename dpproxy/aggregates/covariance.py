@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dpproxy.aggregates import formulas as f
-from dpproxy.aggregates.joint import COUNT, XX, XY, YY, Known, X, Y
+from dpproxy.aggregates.joint import COUNT, XX, XY, YY, X, Y
 from dpproxy.aggregates.moments import Moments
 from dpproxy.aggregates.statistic import MomentFunction, Sides
 from dpproxy.algebra import nodes
@@ -56,7 +56,8 @@ def _correlation(moments: Moments) -> nodes.Expr:
 
 def _correlations(moments: Moments) -> f.Interval:
     if moments.joint is not None:
-        return moments.around(_correlation(moments), (-1.0, 1.0), (), Known.correlation)
+        ends = (lambda known: known.correlation(1)), (lambda known: known.correlation(-1))
+        return moments.around(_correlation(moments), (-1.0, 1.0), (), *ends)
     spreads = f.multiple(f.roots(moments.variances(X)), f.roots(moments.variances(Y)))
     low, high = spreads
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -1.0, 1.0)
@@ -65,7 +66,8 @@ def _correlations(moments: Moments) -> f.Interval:
 def _squares(moments: Moments) -> f.Interval:
     if moments.joint is not None:
         square = f.square(_correlation(moments))
-        return moments.around(square, (0.0, 1.0), (), Known.correlation_squared)
+        ends = (lambda known: known.correlation_squared(1)), (lambda known: known.correlation_squared(-1))
+        return moments.around(square, (0.0, 1.0), (), *ends)
     return f.squares(_correlations(moments))
 
 
@@ -126,7 +128,8 @@ def _slope(moments: Moments) -> nodes.Expr:
 def _slopes(moments: Moments) -> f.Interval:
     most = _steepest(moments.sides)
     if moments.joint is not None:
-        return moments.around(_slope(moments), (-most, most), (), lambda known: known.slope(known.law.near))
+        ends = (lambda known: known.slope(known.law.near, 1)), (lambda known: known.slope(known.law.near, -1))
+        return moments.around(_slope(moments), (-most, most), (), *ends)
     low, high = moments.variances(X)
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -most, most)
 

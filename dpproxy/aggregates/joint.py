@@ -12,13 +12,13 @@ variances v, w, the covariance c, dx = x - x', and e(p) the noise of the sum of 
 since the sum of (u - x') (v - y') over what is released is n (c + dx dy), and n' c' before noise. A variance is the
 covariance of a side with itself. So (n - N(1)) abs(c - c') is at most N of the weights with c in the place of c',
 plus n dx dy. Let b' = c' / v' be the slope, r'(u, v) = v - y' - b' (u - x') what is left of a row, g = y - y' - b'
-dx.
+dx. Of a slope and a correlation all that noise does not rule out is what there is (``fieller.py``):
 
-    slope: n v (b - b') = e((u - x') r') - n dx g,  and  e(r') = n g
+    slope: n v (b - b') = e((u - x') r') - n dx (dy - b' dx),  and  e(r') = n g
 
-as the sum of (u - x') (released line - line before noise) is n (dx g + v (b - b')). The weights are those for b in
-the place of b' and abs(b - b') times those of (u - x')^2, so that abs(b - b') is on both sides, as in a quotient
-(``planner/release/linear_forms.py``). At a distance k = x + x0 under the mean a line is a = y - b k, so that
+The weights are (u - x) (v - y) - b (u - x)^2 + (b - b') (u - x)^2, but for dx and dy: (u - x') (v - y') has dx (v -
+y) + dy (u - x) + dx dy more, and (u - x')^2 has 2 dx (u - x) + dx^2 more.
+At a distance k = x + x0 under the mean a line is a = y - b k, so that
 
     intercept: n v (a - a') = s e(r' (v' - k' (u - x'))) + n (v - v') g + n dx^2 g + dx e(r' (o k' - (1 - o) (u - x')))
 
@@ -29,22 +29,17 @@ A product of two sums is at most the larger square of t P + Q / t and t P - Q / 
 for which the roots of the sums of squares of both are alike, norms of these are at most what ``Law.product`` says:
 what adds up absolute values in a norm is at most ``half`` times that root, by the inequality of Cauchy and Schwarz.
 
-Let h' = c' / w' be the slope the other way, l = sqrt(w' / v'). As sqrt(v w) = (l v + w / l) / 2 - d with d = (l
-sqrt(v) - sqrt(w))^2 / (2 l), and the same before noise without d, and b' v' = h' w' = c', the correlation r has
+Let l = sqrt(w' / v'), l0 = sqrt(w / v), l = l0 exp(t), s = sqrt(v w), and D, E the half sum and half difference of l0
+(u - x')^2 and (v - y')^2 / l0, so that those with l are cosh(t) D + sinh(t) E and cosh(t) E + sinh(t) D. As l v' = w' /
+l, and c' = r' (l v' + w' / l) / 2 for the correlation r',
 
-    n sqrt(v w) (r - r') = e((u - x') (v - y') - b' / 2 (u - x')^2 - h' / 2 (v - y')^2)
-                           - n dx dy + n r' (l dx^2 + dy^2 / l) / 2 + n r' d
+    n s tanh(t) = e(E + tanh(t) D) - n (l dx^2 - dy^2 / l) / (2 cosh(t))
+    n (c - r' s cosh(t)) = e((u - x') (v - y') - r' (cosh(t) D + sinh(t) E)) - n dx dy + n r' (l dx^2 + dy^2 / l) / 2
 
-Let p = sqrt(l) dx + dy / sqrt(l), and m the same with a minus. What is between is n ((1 + r') m^2 - (1 - r') p^2) / 4.
-Let r not be below 0, else y changes its sign, and M the larger of abs(p) and abs(m). As d is not below 0, r' is above r
-by at most what e has and (1 - r) M^2 / 4, and below by at most that of e, (1 + r) M^2 / 4 and r d.
-With l0 = sqrt(w / v) and t = ln(l / l0),
-
-    2 n sqrt(v w) sinh(t) = n (l v - w / l) = e(l (u - x')^2 - (v - y')^2 / l) - n p m
-
-and d = sqrt(v w) (cosh(t) - 1). Let l0 take the place of l in the weights of e, and in M^2: they are at most
-exp(abs(t)) times as large with l. (That of the count is a difference of what is not negative, at most the larger.)
-So 1 - exp(-2 abs(t)) is at most ``turned``.
+The first says how large T, the most of abs(tanh(t)), is: at most 1. Let R = r' cosh(t). By the second n abs(c - R s)
+is at most N((u - x') (v - y') - R D) + abs(R) T N(E) + n abs(dx dy) + n abs(R) (1 + T) (l0 dx^2 + dy^2 / l0) / 2,
+since exp(abs(t)) is at most (1 + T) cosh(t). So R is known as a slope is, with D in the place of (u - x)^2; and r' is R
+times what is between sqrt(1 - T^2) and 1, whatever t is.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,6 +50,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.fieller import Form, Norm, Within, combined, farthest
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from udfs.mechanisms.averaged import ROUNDING
@@ -190,9 +186,48 @@ class Known(Struct, frozen=True):
         left = f.minus(self.of[COUNT].value, duck.double(self.law.count(confidence, sizes)))
         return f.over(_sum(self.law.reach(confidence, sizes), more), left)
 
-    def slope(self, confidence: Fraction) -> nodes.Expr:
-        """How far the slope is off."""
-        return self._with_slopes(confidence, (X,), lambda taken: taken[0].off)
+    def slope(self, confidence: Fraction, sign: int) -> nodes.Expr:
+        """How far the slope is below what is released (sign 1), above it (-1), or at most (0)."""
+        x, y, n = self.of[X], self.of[Y], self.of[COUNT].value
+        norm, slope = (
+            self.form_norm(confidence),
+            f.over(self.of[XY].value, f.greatest(self.of[XX].value, duck.double(_LEAST))),
+        )
+
+        def made(named: Sequence[nodes.Expr]) -> nodes.Expr:
+            [b] = named
+            steep, square = f.size(b), f.square(x.off)
+            under, over, one = self._from_mean(X), self._from_mean(Y), {COUNT: _ONE}
+            both = f.plus(f.times(x.off, y.off), f.times(steep, square))
+            moved = [(over, x.off), (under, f.plus(y.off, f.times(_TWO, steep, x.off))), (one, both)]
+            slack = f.plus(f.times(_TWO, x.off, norm.of(under)), f.times(square, f.plus(norm.of(one), n)))
+            a = combined((self._crossed(), _ONE), (self._squared(X), f.scaled(b, -1.0)))
+            within = Within(f.times(n, self.of[XX].value), f.times(n, both), slack)
+            return farthest(norm, a, self._squared(X), moved, within, sign, self.unknown)
+
+        return f.named("s", [slope], made)
+
+    def form_norm(self, confidence: Fraction) -> Norm:
+        """Of all sums."""
+        return Norm(self.law.norm(confidence, self.law.draws), [*self.law.draws])
+
+    def _from_mean(self, side: str) -> Form:
+        """The weights of the distance from the mean."""
+        return {side: _ONE, COUNT: f.scaled(self.of[side].value, -1.0)}
+
+    def _squared(self, side: str) -> Form:
+        """Those of its square."""
+        mean = self.of[side].value
+        return {
+            side * 2: _ONE,
+            side: f.scaled(mean, -2.0),
+            COUNT: f.plus(f.square(mean), duck.double(self.middles[side])),
+        }
+
+    def _crossed(self) -> Form:
+        """Those of the product of both distances."""
+        x, y = self.of[X].value, self.of[Y].value
+        return {XY: _ONE, X: f.scaled(y, -1.0), Y: f.scaled(x, -1.0), COUNT: f.times(x, y)}
 
     def line(self, place: float) -> nodes.Expr:
         """How far the line is off where arguments are 0: so far, ``place``, below the centre."""
@@ -221,7 +256,14 @@ class Known(Struct, frozen=True):
             share(under.size, f.greatest(f.minus(v.value, v.off), _ZERO)),
         )
         shares = [f.times(f.plus(*ends), _HALF), f.times(f.minus(ends[1], ends[0]), _HALF)]
-        return self._with_slopes(self.law.far, (X,), half, shares)
+        slope = f.over(self.of[XY].value, f.greatest(v.value, duck.double(_LEAST)))
+        found = [slope, self.slope(self.law.far, 0), *shares]
+
+        def checked(taken: Sequence[nodes.Expr]) -> nodes.Expr:
+            known = nodes.Binary(">", self.unknown, taken[1])
+            return duck.case([(known, half([Ball(*taken[:2])], *taken[2:]))], self.unknown)
+
+        return f.named("d", found, checked)
 
     def _line(self, b: Ball, level: Ball, one: Ball, k: Ball) -> Sizes:
         """The weights of r' (one - k u), where r' is v - level - b u."""
@@ -230,70 +272,81 @@ class Known(Struct, frozen=True):
         turned = level.times(k).minus(b.times(one))
         return {Y: one.size, XY: k.size, X: turned.size, XX: tilted.size, COUNT: left.size}
 
-    def correlation(self) -> nodes.Expr:
-        """How far a correlation is off."""
-        return self._correlation(lambda _, *both: f.greatest(*both))
+    def correlation(self, sign: int) -> nodes.Expr:
+        """How far a correlation is below what is released (sign 1), or above it (-1)."""
+        return self._correlation(lambda _, below, above: below if sign > 0 else above)
 
-    def correlation_squared(self) -> nodes.Expr:
-        """How far its square is off."""
+    def correlation_squared(self, sign: int) -> nodes.Expr:
+        """How far its square is below what is released (sign 1), or above it (-1)."""
 
-        def half(r: nodes.Expr, below: nodes.Expr, above: nodes.Expr) -> nodes.Expr:
-            twice = f.scaled(r, 2.0)
-            nearer = f.times(f.least(below, r), f.minus(twice, f.least(below, r)))
-            beyond = f.times(below, f.minus(below, twice))  # on the other side of 0
-            return f.greatest(f.times(above, f.plus(twice, above)), nearer, beyond)
+        def far(r: nodes.Expr, below: nodes.Expr, above: nodes.Expr) -> nodes.Expr:
+            is_above, size = nodes.Binary(">=", r, _ZERO), f.size(r)
+            inner, outer = (duck.case([(is_above, a)], b) for a, b in ((below, above), (above, below)))
+            return f.named("i", [size, inner, outer], lambda taken: squared(*taken))
 
-        return self._correlation(half)
+        def squared(r: nodes.Expr, inner: nodes.Expr, outer: nodes.Expr) -> nodes.Expr:
+            twice, nearer = f.scaled(r, 2.0), f.least(inner, r)
+            if sign > 0:
+                return f.times(nearer, f.minus(twice, nearer))
+            across = f.times(inner, f.minus(inner, twice))  # on the other side of 0
+            return f.greatest(f.times(outer, f.plus(twice, outer)), across)
+
+        return self._correlation(far)
 
     def _correlation(self, made: Callable[..., nodes.Expr]) -> nodes.Expr:
-        """``made`` of the size of the correlation, and of how far one before noise is nearer to 0, and farther."""
-        x, y = self.of[X], self.of[Y]
+        """``made`` of the correlation, and of how far one before noise is below and above it."""
         v, w = (f.greatest(self.of[name].value, duck.double(_LEAST)) for name in (XX, YY))
-        of_both = [f.root(f.times(v, w)), f.root(f.over(w, v)), f.root(f.over(v, w))]
+        spread, steep = f.root(f.times(v, w)), f.root(f.over(w, v))
+        named = [spread, steep, f.over(_ONE, steep), f.over(self.of[XY].value, spread)]
+        return f.named("q", named, lambda taken: self._turned(taken, made))
 
-        def half(
-            slopes: Sequence[Ball], spread: nodes.Expr, steep: nodes.Expr, flat: nodes.Expr
-        ) -> nodes.Expr:
-            b, h = slopes
-            a, c = self._product(X, X), self._product(Y, Y)
-            squares = b.times(a).plus(h.times(c))
-            sizes: Sizes = {
-                XY: 1.0,
-                XX: b.scaled(_HALF).size,
-                YY: h.scaled(_HALF).size,
-                X: y.minus(b.times(x)).size,
-                Y: x.minus(h.times(y)).size,
-                COUNT: self._product(X, Y).minus(squares.scaled(_HALF)).size,
-            }
-            tilted: Sizes = {
-                XX: steep,
-                YY: flat,
-                X: x.scaled(steep).scaled(_TWO).size,
-                Y: y.scaled(flat).scaled(_TWO).size,
-                COUNT: f.greatest(a.scaled(steep).size, c.scaled(flat).size),
-            }
-            roots = f.root(steep), f.root(flat)
-            centre = f.plus(f.times(roots[0], x.size), f.times(roots[1], y.size))
-            across: Sizes = {X: roots[0], Y: roots[1], COUNT: centre}
-            square = f.over(f.square(self._noise(self.law.far, across)), spread)
-            turned = f.plus(f.over(self._noise(self.law.far, tilted), spread), square)
-            main = f.over(self._noise(self.law.near, sizes), spread)
-            r = f.over(f.size(self.of[XY].value), spread)
-            return f.named("q", [r, main, square, turned], lambda taken: with_values(*taken))
+    def _turned(self, taken: Sequence[nodes.Expr], made: Callable[..., nodes.Expr]) -> nodes.Expr:
+        """With the root of the product of the variances, those of their quotients, and the correlation."""
+        spread, steep, flat, r = taken
+        x, y, n = self.of[X], self.of[Y], self.of[COUNT].value
+        half = [f.scaled(each, 0.5) for each in (steep, flat)]
+        both = combined((self._squared(X), half[0]), (self._squared(Y), half[1]))
+        apart = combined((self._squared(X), half[0]), (self._squared(Y), f.scaled(half[1], -1.0)))
+        under, over, one = self._from_mean(X), self._from_mean(Y), {COUNT: _ONE}
+        tilt, turn = f.times(steep, x.off), f.times(flat, y.off)
+        corner = f.scaled(f.plus(f.times(tilt, x.off), f.times(turn, y.off)), 0.5)
+        beside = [(under, tilt), (over, turn), (one, corner)]
+        far, near = self.form_norm(self.law.far), self.form_norm(self.law.near)
+        crossed = self.law.product({X: 1.0, COUNT: x.size}, {Y: 1.0, COUNT: y.size})
+        g = f.times(n, spread)
+        most_squared = f.greatest(f.times(tilt, x.off), f.times(turn, y.off))
+        slack = f.plus(*(f.times(size, far.of(form)) for form, size in beside))
+        within = Within(g, f.times(n, most_squared), slack)
+        most = farthest(far, apart, both, beside, within, 0, _ONE)
 
-        def with_values(
-            r: nodes.Expr, main: nodes.Expr, square: nodes.Expr, turned: nodes.Expr
-        ) -> nodes.Expr:
-            rest = f.minus(_ONE, turned)
-            root = f.root(f.greatest(rest, duck.double(_LEAST)))
-            bent = f.over(f.scaled(square, 0.25), root)
-            apart = f.minus(f.scaled(f.plus(root, f.over(_ONE, root)), 0.5), _ONE)
-            below = f.plus(main, bent, f.times(r, f.plus(bent, apart)))
-            above = f.plus(main, f.times(bent, f.greatest(f.minus(_ONE, r), _ZERO)))
-            found = f.named("h", [below, above], lambda taken: made(r, *taken))
-            return duck.case([(nodes.Binary(">", rest, duck.double(_LEAST)), found)], self.unknown)
+        def with_most(named: Sequence[nodes.Expr]) -> nodes.Expr:
+            [t], size = named, f.size(r)
+            rest = f.minus(_ONE, f.square(t))
+            a = combined((self._crossed(), _ONE), (both, f.scaled(r, -1.0)))
+            moved = [
+                (over, f.plus(x.off, f.times(size, turn))),
+                (under, f.plus(y.off, f.times(size, tilt))),
+                (one, f.plus(f.times(x.off, y.off), f.times(size, corner))),
+                (apart, f.times(size, t)),
+            ]
+            more_apart = f.plus(*(f.times(each, near.of(form)) for form, each in beside))
+            bent = f.times(n, corner, f.plus(_ONE, t))
+            slack = f.plus(more_apart, f.times(t, f.plus(near.of(apart), more_apart)), bent)
+            more = f.plus(f.over(crossed, n), f.times(size, f.plus(f.times(t, more_apart), bent)))
+            within = Within(g, more, slack)
+            ends = [farthest(near, a, both, moved, within, sign, self.unknown) for sign in (1, -1)]
+            return f.named("h", ends, lambda taken: drawn_in(r, f.root(rest), *taken))
 
-        return self._with_slopes(self.law.far, (X, Y), half, of_both)
+        def drawn_in(r: nodes.Expr, root: nodes.Expr, *ends: nodes.Expr) -> nodes.Expr:
+            """What is between is nearer to 0 by the root at most."""
+            past = f.minus(r, ends[0]), f.minus(f.scaled(r, -1.0), ends[1])
+            inner = [
+                f.plus(end, f.times(f.greatest(each, _ZERO), f.minus(_ONE, root)))
+                for end, each in zip(ends, past, strict=True)
+            ]
+            return made(r, *inner)
+
+        return f.named("t", [f.least(most, _ONE)], with_most)
 
     def _product(self, x: str, y: str) -> Ball:
         """Of two means; of one with itself, with what its squares are counted from."""
@@ -309,56 +362,6 @@ class Known(Struct, frozen=True):
         x, y = self.of[X], self.of[Y]
         sizes: Sizes = {Y: 1.0, X: b.size, COUNT: y.minus(b.times(x)).size}
         return self._noise(self.law.far, sizes)
-
-    def _with_slopes(
-        self,
-        confidence: Fraction,
-        sides: Sequence[str],
-        made: Callable[..., nodes.Expr],
-        more: Sequence[nodes.Expr] = (),
-    ) -> nodes.Expr:
-        """``made`` of the slopes over some sides and ``more``, where noise leaves enough of the variances."""
-
-        def room(side: str) -> nodes.Expr:
-            """The variance without what noise has of it for each unit of slope."""
-            x = self.of[side]
-            sizes: Sizes = {
-                side * 2: 1.0,
-                side: x.scaled(_TWO).size,
-                COUNT: self._product(side, side).size,
-            }
-            taken = f.plus(self._noise(confidence, sizes), f.square(x.off))
-            return f.minus(self.of[side * 2].value, taken)
-
-        def off(side: str, b: nodes.Expr, left: nodes.Expr) -> nodes.Expr:
-            other = Y if side == X else X
-            x, y, slope = self.of[side], self.of[other], Ball(b)
-            sizes: Sizes = {
-                XY: 1.0,
-                side * 2: slope.size,
-                side: y.minus(slope.times(x).scaled(_TWO)).size,
-                other: x.size,
-                COUNT: self._product(X, Y).minus(slope.times(self._product(side, side))).size,
-            }
-            moved = f.times(x.off, f.plus(y.off, f.times(f.size(b), x.off)))
-            return f.over(f.plus(self._noise(confidence, sizes), moved), left)
-
-        def with_values(taken: Sequence[nodes.Expr]) -> nodes.Expr:
-            rooms, values, others = (
-                taken[: len(sides)],
-                taken[len(sides) : 2 * len(sides)],
-                taken[2 * len(sides) :],
-            )
-            above = [nodes.Binary(">", one, _ZERO) for one in rooms]
-            offs = [off(*each) for each in zip(sides, values, rooms, strict=True)]
-            found = f.named(
-                "d", offs, lambda t: made([Ball(*each) for each in zip(values, t, strict=True)], *others)
-            )
-            return duck.case([(nodes.And(tuple(above)), found)], self.unknown)
-
-        least = duck.double(_LEAST)
-        slopes = [f.over(self.of[XY].value, f.greatest(self.of[side * 2].value, least)) for side in sides]
-        return f.named("r", [*map(room, sides), *slopes, *more], with_values)
 
 
 def half_width(known: Known, second: Sequence[str], made: Callable[[Known], nodes.Expr]) -> nodes.Expr:

@@ -95,9 +95,13 @@ class Moments(Struct, frozen=True):
         value: nodes.Expr,
         limits: tuple[float, float],
         second: Sequence[str],
-        made: Callable[[Known], nodes.Expr],
+        below: Callable[[Known], nodes.Expr],
+        above: Callable[[Known], nodes.Expr] | None = None,
     ) -> f.Interval:
-        """By the joint law; what is kept within limits is no farther from what keeps to them."""
+        """By the joint law; what is kept within limits is no farther from what keeps to them.
+
+        Both ends are as far as one is where nothing else is said of the second.
+        """
         if self.joint is None:
             raise AssertionError("there is a joint law")
         sides = list(self.sides)
@@ -109,8 +113,9 @@ class Moments(Struct, frozen=True):
             {side: float(self.sides[side].middle) for side in sides},
             duck.double(limits[1] - limits[0]),
         )
-        kept, half = f.inside(value, *limits), half_width(known, second, made)
-        return f.clipped((f.minus(kept, half), f.plus(kept, half)), *limits)
+        kept = f.inside(value, *limits)
+        low, high = (half_width(known, second, made) for made in (below, above or below))
+        return f.clipped((f.minus(kept, low), f.plus(kept, high)), *limits)
 
     def _second(self, x: str, y: str) -> nodes.Expr:
         """A variance or covariance as it was drawn, not kept within its limits."""

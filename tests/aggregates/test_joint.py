@@ -76,25 +76,24 @@ def test_a_slope_and_an_intercept_are_off_by_what_is_said(sums: tuple[Sums, Sums
 def test_a_correlation_is_off_by_what_is_said(sums: tuple[Sums, Sums]):
     exact, released = sums
     one, two = Line(exact), Line(released)
-    e = {name: released[name] - exact[name] for name in NAMES}
-    dx, dy, x, y, b, h = two.x - one.x, two.y - one.y, one.x, one.y, one.b, one.h
+    e = {name: float(released[name] - exact[name]) for name in NAMES}
+    n, dx, dy, x, y = map(float, (two.n, two.x - one.x, two.y - one.y, one.x, one.y))
     crossed = e["xy"] - x * e["y"] - y * e["x"] + x * y * e["n"]
     squares = [e[2 * s] - 2 * mean * e[s] + mean**2 * e["n"] for s, mean in (("x", x), ("y", y))]
-    main = crossed - (b * squares[0] + h * squares[1]) / 2
-    above = float(main / two.n - dx * dy + (b * dx**2 + h * dy**2) / 2)
-    steep = sqrt(one.w / one.v)
-    p, m = sqrt(steep) * dx + dy / sqrt(steep), sqrt(steep) * dx - dy / sqrt(steep)
-    r = float(one.c) / sqrt(one.v * one.w)
-    between = ((1 + r) * m * m - (1 - r) * p * p) / 4
-    assert float(-dx * dy + (b * dx**2 + h * dy**2) / 2) == pytest.approx(between, abs=1e-12)
-    turned = float(squares[0]) * steep - float(squares[1]) / steep - float(two.n) * p * m
-    assert 2 * math.sinh(math.log(steep / sqrt(two.w / two.v))) * sqrt(
-        two.v * two.w
-    ) * two.n == pytest.approx(turned)
-    z = sqrt(one.w * two.v / (one.v * two.w))
     spread, before = sqrt(two.v * two.w), float(one.c) / sqrt(one.v * one.w)
-    off = above / spread + before * ((z + 1 / z) / 2 - 1)
-    assert float(two.c) / spread - before == pytest.approx(off, abs=1e-12)
+    steep, steeper = sqrt(two.w / two.v), sqrt(one.w / one.v)
+    t = math.log(steeper / steep)
+    both, apart = ((squares[0] * steep + sign * squares[1] / steep) / 2 for sign in (1, -1))
+    bent = [steeper * dx**2 + sign * dy**2 / steeper for sign in (1, -1)]
+    said = apart + math.tanh(t) * both - n * bent[1] / (2 * math.cosh(t))
+    assert n * spread * math.tanh(t) == pytest.approx(said)
+    said = (
+        crossed
+        - before * (math.cosh(t) * both + math.sinh(t) * apart)
+        - n * dx * dy
+        + n * before * bent[0] / 2
+    )
+    assert n * (float(two.c) - before * spread * math.cosh(t)) == pytest.approx(said)
 
 
 def test_balls_hold_what_is_made_of_numbers_in_them():
