@@ -110,15 +110,16 @@ def test_an_average_after_a_sum_and_a_number_says_what_both_have_in_common(engin
 
 
 def test_ranges_and_totals_follow_where_a_column_may_be_null(engine: Engine):
-    number = dict(ask(engine, "SELECT x, count(*) FROM t GROUP BY x", epsilon="2").rows)
+    # Ten rows each: at epsilon 3 one of 100 is shown as 0, which the sum is not, with less than 1e-12.
+    number = dict(ask(engine, "SELECT x, count(*) FROM t GROUP BY x", epsilon="3").rows)
     [[some]] = ask(engine, "SELECT count(*) FROM t WHERE x BETWEEN 20 AND 39", epsilon="1").rows
     [[known]] = ask(engine, "SELECT count(*) FROM t WHERE x IS NOT NULL", epsilon="1").rows
     twenties = ask(engine, "SELECT x / 20 AS c, count(*) FROM t GROUP BY c", epsilon="1").rows
     assert (some, known) == (sum(n for x, n in number.items() if 20 <= x < 40), sum(number.values()))
-    assert (spent(engine), dict(twenties)[1], sum(n for _, n in twenties)) == (2, some, known)
+    assert (spent(engine), dict(twenties)[1], sum(n for _, n in twenties)) == (3, some, known)
     [[total]] = ask(engine, "SELECT count(*) FROM t", epsilon="1").rows
     [[missing]] = ask(engine, "SELECT count(*) FROM t WHERE x IS NULL", epsilon="1").rows
-    assert (spent(engine), missing) == (3, max(0, total - known))
+    assert (spent(engine), missing) == (4, max(0, total - known))
 
 
 FILTERS = """SELECT k, count(*) AS n, count(*) FILTER (WHERE y < 2) AS low, avg(x) FILTER (WHERE b) AS mean,
@@ -129,8 +130,8 @@ FILTERS = """SELECT k, count(*) AS n, count(*) FILTER (WHERE y < 2) AS low, avg(
 def test_each_column_with_a_filter_takes_its_own_groups(engine: Engine):
     """For nothing, as they add up, each with the error of as many groups; of the same draws no joint law is taken."""
     groups = ask(
-        engine, "SELECT k, y, b, count(*), sum(y), avg(x), count(x) FROM t GROUP BY k, y, b", epsilon="2"
-    ).rows
+        engine, "SELECT k, y, b, count(*), sum(y), avg(x), count(x) FROM t GROUP BY k, y, b", epsilon="4"
+    ).rows  # an average leaves its bounds, which the whole does not, with less than 1e-12
     before = spent(engine)
     found = ask(engine, FILTERS, epsilon="1").rows
     assert spent(engine) == before
