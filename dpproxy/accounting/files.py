@@ -3,7 +3,6 @@
 ``ledger.key`` proves that a ledger existed: if the ledger is missing beside it, no new one is created silently.
 """
 
-import fcntl
 import hashlib
 import os
 import secrets
@@ -42,19 +41,11 @@ def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[No
     Errors: StartupError if the file cannot be created.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StartupError(f"state directory {path.parent} cannot be used: {error.strerror}") from error
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with disk.lock(path, waiting):
         yield
-    finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child forked meanwhile has the descriptor too
-        os.close(descriptor)
 
 
 def prepare(directory: Path, secret: bytes | None, store: Store) -> Seals:

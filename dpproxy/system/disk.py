@@ -41,9 +41,9 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def lock(folder: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold an exclusive lock on a folder, so that its writers take turns; ``waiting`` is called before a wait."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold an exclusive lock on a folder or file, so that processes take turns; ``waiting`` is called before a wait."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
