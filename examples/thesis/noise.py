@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from scipy.optimize import minimize_scalar
 
+from examples.thesis import continuous as optimal
 from examples.thesis.command import options, show
 from examples.thesis.tables import Figure, compared, table
 from udfs.mechanisms import Staircase
-from udfs.mechanisms import continuous as optimal
 from udfs.privacy import NANO
 
 EPSILONS = (0.1, 0.5, 1.0)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.figure import Figure
 
+from examples.thesis import continuous as optimal
 from examples.thesis.drawing import plt
-from udfs.mechanisms import continuous as optimal
 
 EPSILONS = (0.1, 0.5, 1.0)
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from examples.thesis import continuous as reference
 from udfs.mechanisms import Staircase
-from udfs.mechanisms import continuous as reference
 from udfs.privacy import NANO
 
 FINE = 10**6
