@@ -61,7 +61,8 @@ def derived_key(
 ) -> GroupKey:
     """The key of an expression; rows whose value is none of its values drop out.
 
-    NULL is a key where declared values give it: a column's NULL counts only if it is listed.
+    NULL is a key where declared values give it: a column's NULL counts only if it is listed. What the expression makes
+    of a NULL that is not listed is a key, too: ``coalesce(x, 0)``.
 
     Errors: those of compiling; 0A000 where it holds a subquery; ``BoundsMissing`` (PD003) where the values do not
     follow from what is declared; ``TooComplex`` for more than ``MOST_KEYS``.
@@ -87,11 +88,34 @@ def derived_key(
         if own is None:
             raise _not_enumerable(node)
         found = tuple(own.values)
+    found = tuple(dict.fromkeys((*found, *_of_nulls(node, finder))))
     key = _key(name, typed, _sorted(found, typed))
     if key is None:
         raise _not_enumerable(node)
     check_size(len(key.values), position(node))
     return replace(key, rest=_rest(node, scope, parts, found))
+
+
+def _of_nulls(node: exp.Expr, finder: "_Finder") -> Iterator[Value]:
+    """What the expression is, NULL apart, where columns are NULL that do not list it.
+
+    Those that are listed may be NULL in every combination, the others all at once or one alone: their parts are
+    computed of the column's NULL, so that parts of one column are not NULL apart.
+    """
+    columns, others = dict(finder.columns), []
+    for column in dict.fromkeys(node.find_all(exp.Column)):
+        typed, part = finder.scope.leaf(column), columns.get(column)
+        if typed is None or not finder.narrowed(column, typed).nullable:
+            continue
+        if part is None:
+            others.append((column, _Part(typed, (None,))))
+        elif not isinstance(part.values, tuple) or None not in part.values:
+            columns[column] = replace(part, values=(*part.values, None))
+    alone = [{column: part} for column, part in others] if len(others) > 1 else []
+    for absent in ({}, *alone, dict(others)):
+        parts = replace(finder, columns=columns | absent).parts(node)
+        found = None if parts is None else _image(node, finder.scope, parts)
+        yield from (value for value in found or () if value is not None)
 
 
 def _rest(node: exp.Expr, scope: Scope, parts: _Parts, found: Sequence[Value]) -> Rest:

@@ -42,9 +42,28 @@ def key_of(
     scope = rows.scope(planning.parameters)
 
     def narrowed(column: exp.Column, typed: Typed) -> Typed:
-        return during(column, typed, conditions, scope)
+        found = during(column, typed, conditions, scope)
+        return replace(found, nullable=found.nullable and not any(_has_value(c, column) for c in conditions))
 
     return derived_key(node, duck.words(node).lower(), scope, values, narrowed)
+
+
+_NEVER_OF_NULL = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.Between, exp.In
+)  # fmt: skip
+"""Conditions that are not true, and no more under NOT, where an operand is NULL."""
+
+
+def _has_value(condition: exp.Expr, column: exp.Column) -> bool:
+    """Whether a condition, by its form alone, holds only where a column has a value."""
+    inner = condition.unnest()
+    is_turned = isinstance(inner, exp.Not)
+    inner = inner.this.unnest() if is_turned else inner
+    if isinstance(inner, exp.Is):
+        is_null = isinstance(inner.expression, exp.Null)
+        return is_null and is_turned != bool(inner.args.get("negate")) and inner.this.unnest() == column
+    sides = (inner.args.get("this"), inner.args.get("expression"))
+    return isinstance(inner, _NEVER_OF_NULL) and any(s.unnest() == column for s in sides if s is not None)
 
 
 def _declared_key(node: exp.Column, rows: JoinedRows) -> GroupKey | None:
