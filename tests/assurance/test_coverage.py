@@ -107,17 +107,21 @@ def test_bounds_of_order_statistics_hold(
         assert stated - inside <= missing(stated), shape
 
 
-def test_bounds_of_several_quantiles_hold(engine: Engine, exact: duckdb.DuckDBPyConnection):
-    """Of 60 answers of three; false alarm: 24 misses of 9 expected, under 1e-4 if each just kept to 95 %."""
-    settings = {**DEFAULTS, "dp.reuse": "never", "dp.intervals": "columns", "dp.notices": "off"}
-    sql = f"SELECT {SEVERAL} FROM many"
-    [true] = exact.execute(sql).fetchall()
-    missed = 0
-    for _ in range(60):
-        [row] = engine.run(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings)).rows
-        ends = [float(str(end)) for end in row[3:]]
-        missed += sum(not ends[2 * i] <= value <= ends[2 * i + 1] for i, value in enumerate(true))
-    assert missed < 24
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_bounds_of_several_quantiles_hold(engine: Engine, exact: duckdb.DuckDBPyConnection, epsilon: str):
+    """Of 300 answers of each of three, and of each shape; false alarm: under 1e-6 for each of 18 counts, as above."""
+    more = {"dp.epsilon": epsilon, "dp.reuse": "never", "dp.intervals": "columns", "dp.notices": "off"}
+    settings = {**DEFAULTS, **more}
+    for shape in (name for name, (rows, _) in SHAPES.items() if rows):
+        sql = f"SELECT k, {SEVERAL} FROM {shape} GROUP BY k ORDER BY k"
+        true = {k: values for k, *values in exact.execute(sql).fetchall()}
+        inside = np.zeros(3, dtype=int)
+        for _ in range(ANSWERS // GROUPS):
+            answer = engine.run(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings))
+            for key, *row in answer.rows:
+                ends = [float(str(end)) for end in row[3:]]
+                inside += [ends[2 * i] <= v <= ends[2 * i + 1] for i, v in enumerate(true[int(str(key))])]
+        assert (ANSWERS - inside <= missing(ANSWERS)).all(), shape
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
