@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from dpproxy.accounting import book, tally
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
@@ -40,8 +42,9 @@ class ReleaseStore:
         entry = reservation.entry
         if entry.kind != EntryKind.CHARGE.value:
             raise ValueError("only a charge releases something new")
+        payers = frozenset(replace(posting.account, window=0) for posting in entry.postings)
         self._ledger.writer.keep(
-            PendingRelease(entry.sequence, entry.release, entry.nano, payload, seen_from)
+            PendingRelease(entry.sequence, entry.release, entry.nano, payload, seen_from, payers)
         )
 
     def give_up(self, reservation: Reservation, seen_from: float = 0.0) -> None:
@@ -91,9 +94,9 @@ class ReleaseStore:
         The latest ``MOST_PAID`` of each beginning, the oldest first. Errors: LedgerUnavailable.
         """
         asked = tuple(beginnings)
-        waiting = {a.origin: a.nano for a in self._ledger.writer.waiting() if a.key.startswith(asked)}
+        waiting = [a for a in self._ledger.writer.waiting() if a.key.startswith(asked)]
         found = self._ledger.read(lambda connection: dict(_paid(connection, asked, payer)))
-        found |= {origin: nano for origin, nano in waiting.items() if payer in self._payers(origin)}
+        found |= {a.origin: a.nano for a in waiting if payer in a.payers or payer in self._payers(a.origin)}
         return sorted(found.items())
 
     def load(self, origin: int) -> bytes | None:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import LedgerDatabase, Unwritten
+from dpproxy.accounting.model import Account
 from dpproxy.accounting.store import first_line
 from dpproxy.values.errors import LedgerUnavailable, Refusal, ShuttingDown
 from dpproxy.values.structs import PartlyShown
@@ -38,6 +39,8 @@ class PendingRelease(PartlyShown, Struct, frozen=True):
     payload: bytes
     seen_from: float = 0.0
     """On the clock of ``time.monotonic``: other processes must not find it sooner."""
+    payers: frozenset[Account] = frozenset()
+    """The accounts that its own charge debited, in any window (0 here)."""
 
 
 Outcome = tuple[Any, Exception | None]

@@ -152,8 +152,10 @@ class ChildKeeper:
         None, but ``anyway``, where the data has been altered.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._is_ready(anyway=anyway) or self._closing, LONGEST_START)
-            child, is_ready = self._child, self._is_ready(anyway=anyway)
+            is_ready = self._changed.wait_for(
+                lambda: self._is_ready(anyway=anyway) or self._closing, LONGEST_START
+            )
+            child = self._child
         if self.altered and not anyway:
             raise failure("altered")
         if child is None or not is_ready or self._closing:
