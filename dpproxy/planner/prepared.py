@@ -9,7 +9,7 @@ plans are the same whether it was built yet or not.
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Steps, Typed
 from dpproxy.planner.access import Context
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rows.fields import Declared, Field, Identifier, Link
+from dpproxy.planner.rows.fields import Declared, Field, HeldField, Identifier, Link
 from dpproxy.planner.rows.owners import is_direct, owned
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.planner.rows.truncation import bounded, truncated
@@ -42,11 +42,9 @@ MOST_RENAMED = 16
 """Sets of names that the fields of one table are kept under."""
 
 
-class Mapped(Struct, frozen=True):
+class Mapped(HeldField, frozen=True):
     """A declared column that holds its values inside their bounds already, numeric ones as whole steps."""
 
-    name: str
-    column: Column
     domain: Domain
     link: Link | None = None
     steps: str | None = None
@@ -61,9 +59,9 @@ class Mapped(Struct, frozen=True):
         """Exactly the declared values; a row beside them is NULL, which is none of them."""
         key, typed = group_key(self.column, self.domain, at), self.read(exp.column(self.column.name))
         # In parentheses: a bare column would be looked up among the declared values again.
-        return replace(key, name=self.name, typed=typed, raw=nodes.Paren(typed.sql))
+        return self.keyed(replace(key, name=self.name, typed=typed, raw=nodes.Paren(typed.sql)))
 
-    def moved(self, name: str, column: Column) -> Field:
+    def moved(self, name: str, column: Column) -> Self:
         """The same values in another column; steps that stood beside it stay behind."""
         if column.name == self.column.name:
             return replace(self, name=name, column=column)

@@ -20,12 +20,15 @@ from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import DATE, INTEGERS, TEXTS
 
 MOST = 100_001
+_ONE_ROW = nodes.Subquery(nodes.Select((duck.integer(1),)))
+"""What items are joined with, each of which may miss."""
 
 
 class Component(Struct, frozen=True):
-    """Public items that conditions connect, and the conditions over them alone."""
+    """Public items that conditions connect, how they are joined, and the conditions over them alone."""
 
     scans: tuple[Scan, ...]
+    joins: tuple[nodes.Join, ...]
     conditions: tuple[nodes.Expr, ...]
 
     @property
@@ -38,20 +41,37 @@ def component(scan: Scan, rows: JoinedRows) -> Component:
     """The public items that vary together with one of them."""
     public = {s.name: s for s in rows.scans if s.owner is None and s.stage is None}
     holder = {c.name: s.name for s in public.values() for c in s.content}
-    about = []
-    for condition in rows.conditions:
+
+    def items(condition: nodes.Expr) -> frozenset[str]:
+        """What it is about, where that is public items alone and a fact."""
         columns = {c.name for c in condition.find_all(nodes.ColumnRef)}
-        if (
-            columns
-            and columns <= holder.keys()
-            and not condition.has(nodes.Select, nodes.Combined, nodes.Parameter)
-        ):
-            about.append((condition, {holder[c] for c in columns}))
+        is_fact = not condition.has(nodes.Select, nodes.Combined, nodes.Parameter)
+        return frozenset({holder[c] for c in columns} if is_fact and columns <= holder.keys() else ())
+
+    optional = {join.item: join.on or nodes.TRUE for join in rows.joins if join.kind == "LEFT"}
+    about = [(condition, names) for condition in rows.conditions if (names := items(condition))]
+    met = {
+        name: on
+        for name, s in public.items()
+        if (on := optional.get(s.item)) is not None and items(on) > {name}
+    }
+    connected = [*(names for _, names in about), *(items(on) | {name} for name, on in met.items())]
     reached = {scan.name}
-    while more := {n for _, names in about if names & reached for n in names} - reached:
+    while more := {n for names in connected if names & reached for n in names} - reached:
         reached |= more
-    chosen = [c for c, names in about if names <= reached]
-    return Component(tuple(s for n, s in public.items() if n in reached), tuple(chosen))
+    scans = tuple(s for n, s in public.items() if n in reached)
+    joins = tuple(_join(s, met.get(s.name)) for s in scans)
+    return Component(scans, joins, tuple(c for c, names in about if names <= reached))
+
+
+def _join(scan: Scan, on: nodes.Expr | None) -> nodes.Join:
+    """An item beside those before it; where it may miss for what is not public, with a row that is NULL."""
+    if on is not None:
+        return nodes.Join(scan.item, on=on, kind="LEFT")
+    if not any(isinstance(f, Public) and f.may_miss for f in scan.fields):
+        return nodes.Join(scan.item, kind="CROSS")
+    padded = nodes.Select((nodes.Star(),), _ONE_ROW, (nodes.Join(scan.item, on=nodes.FALSE, kind="FULL"),))
+    return nodes.Join(nodes.Subquery(padded), kind="CROSS")
 
 
 def public_key(node: exp.Expr, rows: JoinedRows) -> tuple[Scan, GroupKey] | None:
@@ -93,9 +113,9 @@ def _alike(one: Field, other: Field) -> bool:
 
 
 def listed(node: exp.Column, rows: JoinedRows, planning: Planning) -> tuple[Scalar | None, ...] | None:
-    """The values of a public column of inner joins under the conditions over public columns; None for any other."""
+    """The values of a public column under the conditions over public columns; None for any other."""
     found = public_key(node, rows)
-    if found is None or any(j.kind != "CROSS" for j in rows.joins):
+    if found is None:
         return None
     scan, key = found
     return tuple(v for (v,) in tuples(component(scan, rows), [key], planning))
@@ -108,8 +128,8 @@ def tuples(
     select = nodes.Select(
         items=tuple(duck.named(k.raw, f"k{i}") for i, k in enumerate(keys)),
         distinct=True,
-        source=found.scans[0].item,
-        joins=tuple(nodes.Join(s.item, kind="CROSS") for s in found.scans[1:]),
+        source=_ONE_ROW,
+        joins=found.joins,
         where=all_of(found.conditions) if found.conditions else None,
         order=duck.BY_ALL,
         limit=duck.integer(MOST),

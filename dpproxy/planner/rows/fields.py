@@ -34,6 +34,10 @@ class Field(Protocol):
         """Its name and type in the engine."""
 
     @property
+    def may_miss(self) -> bool:
+        """NULL where a join has no row for it."""
+
+    @property
     def link(self) -> Link | None:
         """What its values identify, where it is a key column."""
 
@@ -46,6 +50,9 @@ class Field(Protocol):
     def moved(self, name: str, column: Column) -> "Field":
         """The same column under another name, held by another physical column."""
 
+    def missing(self) -> "Field":
+        """The same column where a join may have no row for it: NULL is a key, too."""
+
 
 class KeyPart(Struct, frozen=True):
     """A column's place in a declared foreign key, on the side that refers or on the other."""
@@ -57,7 +64,12 @@ class KeyPart(Struct, frozen=True):
     """Each row of its table is here at most once."""
 
 
-class HeldField(Struct, frozen=True):
+class _Optional(Struct, frozen=True, kw_only=True):
+    may_miss: bool = False
+    """NULL where a join has no row for it."""
+
+
+class HeldField(_Optional, frozen=True):
     """What every column of a relation has: the name in the statement, and the physical column that holds it."""
 
     name: str
@@ -66,6 +78,16 @@ class HeldField(Struct, frozen=True):
     def moved(self, name: str, column: Column) -> Self:
         """The same column under another name, held by another physical column."""
         return replace(self, name=name, column=column)
+
+    def missing(self) -> Self:
+        """The same column where a join may have no row for it: NULL is a key, too."""
+        return replace(self.moved(self.name, replace(self.column, not_null=False)), may_miss=True)
+
+    def keyed(self, key: GroupKey) -> GroupKey:
+        """With NULL among the values, where the column may miss."""
+        if not self.may_miss or None in key.values:
+            return key
+        return replace(key, values=(*key.values, None), rest="none" if key.rest == "null" else key.rest)
 
 
 class Referring(HeldField, frozen=True, kw_only=True):
@@ -98,7 +120,7 @@ class Declared(Referring, frozen=True):
 
     def key(self, at: int | None) -> GroupKey:
         """Exactly the declared values."""
-        return replace(group_key(self.column, self.domain, at, self.lookup), name=self.name)
+        return self.keyed(replace(group_key(self.column, self.domain, at, self.lookup), name=self.name))
 
 
 class Identifier(Referring, frozen=True):
@@ -201,7 +223,7 @@ class Computed(HeldField, frozen=True):
     def key(self, at: int | None) -> GroupKey:
         """The values that follow from the declared ones."""
         typed = replace(self.shape, sql=duck.column(self.column.name), presence=None, is_constant=False)
-        return of_moments(GroupKey(self.name, typed, typed.sql, _exact(self.keys(at))))
+        return self.keyed(of_moments(GroupKey(self.name, typed, typed.sql, _exact(self.keys(at)))))
 
     def moved(self, name: str, column: Column) -> Self:
         """The same values in another column, NULL too where that may be."""
@@ -225,7 +247,7 @@ class Public(HeldField, frozen=True):
     def key(self, at: int | None) -> GroupKey:
         """The values the column has."""
         key = self.unlisted()
-        return replace(key, values=_exact(self.keys(at)))
+        return self.keyed(replace(key, values=_exact(self.keys(at))))
 
     def unlisted(self) -> GroupKey:
         """The column as a group key whose values are not asked for yet."""

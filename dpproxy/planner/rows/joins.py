@@ -26,6 +26,7 @@ from dpproxy.planner.rows.conditions import (
 )
 from dpproxy.planner.rows.equalities import hashed
 from dpproxy.planner.rows.fanout import FanOut, fan_out
+from dpproxy.planner.rows.misses import missing
 from dpproxy.planner.rows.multiplicity import beside, preserved, together
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan, normal
@@ -86,6 +87,7 @@ def join_rows(
     select = normal(select, named, frozenset(item.name for item in listed(select)))
     where = conjuncts(select.args.get("where"))
     on = [_on(index, items, named) for index in range(len(items))]
+    items = _missing(items, where, on, named)
     if sum(1 for i in items if i.is_protected) > 1:
         parents = referred(edges_of((*where, *(c for each in on for c in each)), named))
         items = [replace(i, scan=_held(i.scan, parents.get(i.scan.name, ()), planning)) for i in items]
@@ -220,16 +222,41 @@ def _without_partner(where: Sequence[exp.Expr], rows: JoinedRows, present: froze
     return frozenset(s.name for each in found if len(each) == 1 for s, f in each if f.column.name in present)
 
 
+def _optional(items: Sequence[FromItem]) -> list[bool]:
+    """Which items an outer join may leave without a row."""
+    full = any(i.side == "FULL" for i in items)
+    return [full or i.side == "LEFT" for i in items]
+
+
 def _nullable(items: Sequence[FromItem]) -> list[FromItem]:
     """The columns that an outer join may fill with NULL."""
-    full = any(i.side == "FULL" for i in items)
-    return [replace(i, scan=_may_miss(i.scan)) if full or i.side == "LEFT" else i for i in items]
+    return [
+        replace(i, scan=_may_be_null(i.scan)) if optional else i
+        for i, optional in zip(items, _optional(items), strict=True)
+    ]
 
 
-def _may_miss(scan: Scan) -> Scan:
+def _may_be_null(scan: Scan) -> Scan:
     return replace(
         scan, fields=tuple(f.moved(f.name, replace(f.column, not_null=False)) for f in scan.fields)
     )
+
+
+def _missing(
+    items: Sequence[FromItem], where: Sequence[exp.Expr], on: Sequence[list[exp.Expr]], rows: JoinedRows
+) -> list[FromItem]:
+    """The items with NULL as a key, where an outer join may leave them without a row that what follows keeps."""
+    found = []
+    for place, (item, optional) in enumerate(zip(items, _optional(items), strict=True)):
+        inner = [
+            c
+            for i, each in zip(items[place + 1 :], on[place + 1 :], strict=True)
+            if i.side == "INNER"
+            for c in each
+        ]
+        scan = missing(item.scan, on[place], [*where, *inner], rows) if optional else item.scan
+        found.append(replace(item, scan=scan))
+    return found
 
 
 class _Joiner:

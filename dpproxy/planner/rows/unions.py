@@ -159,7 +159,8 @@ def _merged(query: exp.Expr, a: Field, b: Field, planning: Planning) -> tuple[Fi
     )
     is_key = isinstance(a, Identifier) and isinstance(b, Identifier) and _key_of(a) == _key_of(b)
     if (is_alike or is_key) and a.column.type == b.column.type:
-        return repeated(a.moved(a.name, Column(name, a.column.type, not_null))), *raw
+        either = a.missing() if b.may_miss else a
+        return repeated(either.moved(a.name, Column(name, a.column.type, not_null))), *raw
     scope = Scope(ExpressionLevel.ROW, lambda _: None, planning.parameters)
     one, two = a.read(exp.column(a.name)), b.read(exp.column(b.name))
     (first, second), shape = unify(query, [one, two], scope)

@@ -55,11 +55,24 @@ def keys(world: World, source: str, group: str) -> set[tuple[object, ...]]:
             {("Norway",), ("Italy",), ("Peru",), (None,)},
         ),
         (JOIN, "c.share", {(25,), (50,), (100,)}),
+        (f"{JOIN} LEFT JOIN region g ON g.r = c.r AND g.r = 1", "g.name", {("Europe",), (None,)}),
         (
             f"{JOIN} LEFT JOIN region g ON g.r = c.r AND g.r = 1",
-            "g.name",
-            {("Europe",), ("America",), ("Asia",)},
+            "g.name, c.r",
+            {("Europe", 1), (None, 2)},
         ),
+        (
+            "people p LEFT JOIN region g ON g.r = p.n",
+            "g.name",
+            {("Europe",), ("America",), ("Asia",), (None,)},
+        ),
+        (
+            "people p LEFT JOIN nation c ON c.n = p.n AND c.r < 2 LEFT JOIN region g ON g.r = c.r",
+            "c.n, g.name",
+            {(1, "Europe"), (2, "Europe"), (3, "America"), (4, "America"), (None, None)},
+        ),
+        ("people p LEFT JOIN region g ON g.r = p.n WHERE g.r > 1", "g.name", {("America",), ("Asia",)}),
+        ("region g RIGHT JOIN people p ON g.r = p.n WHERE g.r IS NULL", "g.name", {(None,)}),
     ],
 )
 def test_the_keys_of_public_items(world: World, source: str, group: str, expected: set[tuple[object, ...]]):
