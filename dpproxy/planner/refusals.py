@@ -50,7 +50,7 @@ _NAMED: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "string_agg()", exp.Explode: "unnest()", exp.Bracket: "an element of a list",
     exp.Var: "this parameter", exp.Placeholder: "this parameter", exp.TryCast: "TRY_CAST", exp.Exists: "EXISTS",
     exp.Any: "ANY", exp.All: "ALL", exp.Array: "a list", exp.Struct: "a record",
-    exp.Dot: "a field of a record",
+    exp.Dot: "a field of a record", exp.Collate: "COLLATE", exp.MatchAgainst: "the operator @@",
 }  # fmt: skip
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
                exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip

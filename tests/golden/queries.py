@@ -96,6 +96,8 @@ FROMS = (
          "s.k = v.c AND v.i <= s.a + 1", "v.person", ("v.i", "v.d"), ("v.c", "v.t", "s.k")),
     From("visits v {j} (SELECT c, count(*) AS n FROM people GROUP BY c HAVING count(*) > 0 ORDER BY n DESC, c "
          "LIMIT 1) s ON s.c = v.c", "v.person", ("v.i",), ("v.c", "v.t")),
+    From("visits v, LATERAL (SELECT v.i + 1 AS j) x, LATERAL (SELECT j * 2 AS l) y", "v.person", ("j", "l"),
+         ("v.c", "l")),
     From("(SELECT person, min(i) AS n, CASE WHEN count(*) > 1 THEN 'a' ELSE 'b' END AS k FROM visits WHERE {c} "
          "GROUP BY person) e", "e.person", ("e.n",), ("e.k", "e.n")),
     From("(SELECT person, c, count(*) AS n, row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, c) AS rn "

@@ -93,6 +93,6 @@ def test_an_answer_without_noise_is_that_of_the_rows(world: World, statement: St
     tables = Tables(world)
     try:
         tables.fill(world.rows)
-        assert_same(statement, answered(plan, tables), rows_of(tables, statement.sql))
+        assert_same(world, statement, answered(plan, tables), rows_of(tables, statement.sql))
     finally:
         tables.close()

@@ -19,7 +19,7 @@ from dpproxy.analysis.typed import Typed, number
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
 from dpproxy.values.errors import InvalidParameter, TooComplex, UndefinedColumn, Unsupported
-from dpproxy.values.pgtypes import DATE, INT4, INT8, TIMESTAMP
+from dpproxy.values.pgtypes import DATE, INT4, INT8, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from dpproxy.wire.intervals import Interval
 
 NAME = "generate_series"
@@ -68,7 +68,8 @@ def _as_days(series: exp.Subquery) -> None:
     """
     node, select = series.this, series.find_ancestor(exp.Select)
     ends = [node.args["start"], node.args["end"]]
-    is_of_days = any(map(_is_date, ends)) and all(_is_date(end) or _is_day(end) for end in ends)
+    is_typed = any(map(_is_date, ends)) or _has_interval(node)
+    is_of_days = is_typed and all(_is_date(end) or _is_day(end) for end in ends)
     if select is None or node.args.get("step") is None or not is_of_days:
         return
     alias = series.args["alias"]
@@ -83,7 +84,7 @@ def _as_days(series: exp.Subquery) -> None:
 
 
 def _is_day(node: exp.Expr) -> bool:
-    """A text that is read as a day where the other end is one."""
+    """A text that is read as a day where the other end is one, or a moment at its begin."""
     return isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(node.name) is not None
 
 
@@ -102,7 +103,10 @@ def open_series(node: exp.ExplodingGenerateSeries, alias: str, planning: Plannin
     """The values as a relation of one column, which has the name of the alias. Raises a ``Refusal``."""
     scope = Scope(ExpressionLevel.RELEASED, _no_column, planning.parameters)
     start = compile_expression(node.args["start"], scope)
-    end = settle(compile_expression(node.args["end"], scope), start.type, scope, node)
+    end = compile_expression(node.args["end"], scope)
+    if start.type is end.type is UNKNOWN and _has_interval(node):
+        start = settle(start, TIMESTAMPTZ, scope, node)
+    end = settle(end, start.type, scope, node)
     start = settle(start, end.type, scope, node)
     if not (start.is_number or start.is_moment or instants.is_instant(start)):
         raise Unsupported("generate_series takes whole numbers, dates or timestamps", position=position(node))
@@ -176,6 +180,12 @@ def _moments(node: exp.ExplodingGenerateSeries, start: Typed, end: Typed, scope:
     while (_moment(value) <= _moment(end)) if is_forward else (_moment(value) >= _moment(end)):
         yield value
         value = move(node, value, by, scope)
+
+
+def _has_interval(node: exp.ExplodingGenerateSeries) -> bool:
+    """Whether the step is said to be one: texts beside it are moments with a time zone."""
+    step = node.args.get("step")
+    return isinstance(step, exp.Interval) or (isinstance(step, exp.Cast) and step.is_type("interval"))
 
 
 def _interval(node: exp.ExplodingGenerateSeries) -> Interval:

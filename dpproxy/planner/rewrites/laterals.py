@@ -70,7 +70,11 @@ def _is_name(alias: str, select: exp.Select) -> bool:
 
 def _put(select: exp.Select, alias: str, shown: dict[str, exp.Expr], others: Collection[str]) -> bool:
     """Write what it shows in the place of its names; False where a name may be another, or may be read as another."""
-    own = {id(node) for node in own_nodes(select)}
+    later = [join.this.this.unnest() for join in select.args["joins"] if type(join.this) is exp.Lateral]
+    plain = [
+        inner for inner in later if inner.args.get("from_") is None
+    ]  # their bare names are of what is before
+    own = {id(node) for tree in (select, *plain) for node in own_nodes(tree)}
     for column in list(select.find_all(exp.Column)):
         is_bare = not column.table and id(column) in own and not _is_of_the_list(column, select)
         if column.name not in shown or not (column.table == alias or is_bare):
@@ -78,7 +82,8 @@ def _put(select: exp.Select, alias: str, shown: dict[str, exp.Expr], others: Col
         if (is_bare and column.name in others) or _is_taken(column, shown[column.name], select):
             return False
         value: exp.Expr = exp.Paren(this=shown[column.name].copy())
-        column.replace(exp.alias_(value, column.name, quoted=True) if column.parent is select else value)
+        is_item = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
+        column.replace(exp.alias_(value, column.name, quoted=True) if is_item else value)
     return True
 
 

@@ -57,6 +57,10 @@ SELECT d::date, n FROM generate_series(date '2024-02-27', date '2024-03-02', '1 
   LEFT JOIN things ON day = d::date ORDER BY 1
 SELECT a, b FROM generate_series(1, 2) AS a, generate_series(1, 2) AS b ORDER BY 1, 2
 SELECT n FROM things WHERE n IN (SELECT g FROM generate_series(2, 4) AS g)
+SELECT * FROM generate_series('2024-01-30', '2024-02-02', interval '1 day')
+SELECT d FROM generate_series('2024-01-30 10:00', '2024-01-30 12:00', '1 hour'::interval) AS d
+SELECT d::date, count(n) FROM generate_series('2024-02-27', '2024-03-02', interval '1 day') AS d LEFT JOIN things
+  ON day = d::date GROUP BY 1 ORDER BY 1
 SELECT current_date - d::date AS n FROM generate_series(current_date - 2, current_date, interval '1 day') AS d
 WITH c AS (SELECT d::date AS day FROM generate_series('2023-12-31'::date, '2024-01-04', '1 day') AS d)
   SELECT c.day, coalesce(v.n, 0) AS n FROM c LEFT JOIN (SELECT day, count(*) AS n FROM people GROUP BY day) AS v

@@ -34,6 +34,16 @@ def test_conditions_across_are_those_of_a_join(lateral: str, plain: str):
     assert rewritten(f"SELECT 1 FROM sales s {lateral}") == f"SELECT 1 FROM sales AS s {plain}"
 
 
+def test_an_expression_may_name_an_earlier_one():
+    """Bare or not, shown as it is or computed with; a name that a table beside has is left."""
+    sql = "SELECT c, d FROM s, LATERAL (SELECT s.n * 2 AS a) x, LATERAL (SELECT a + 1 AS b) y, "
+    assert (
+        rewritten(sql + "LATERAL (SELECT b AS c, x.a AS d) z")
+        == 'SELECT (((s.n * 2) + 1)) AS "c", ((s.n * 2)) AS "d" FROM s'
+    )
+    assert rewritten("SELECT b FROM s, LATERAL (SELECT 2 AS qty) x, LATERAL (SELECT qty + 1 AS b) y") is None
+
+
 def test_expressions_stand_in_the_place_of_their_names():
     """Not in a subquery, where a bare name may be another, nor in ORDER BY, where it is of the SELECT list first."""
     sql = "SELECT l.twice, qty, (SELECT twice FROM b WHERE l.twice > 1) FROM s, {} GROUP BY twice"
