@@ -15,6 +15,7 @@ from dpproxy.planner.keys.narrowing import passing
 from dpproxy.planner.keys.public_tables import listed
 from dpproxy.planner.open.stages import equalities
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.rows.conditions import has_value
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.values.errors import Refusal
 
@@ -43,27 +44,9 @@ def key_of(
 
     def narrowed(column: exp.Column, typed: Typed) -> Typed:
         found = during(column, typed, conditions, scope)
-        return replace(found, nullable=found.nullable and not any(_has_value(c, column) for c in conditions))
+        return replace(found, nullable=found.nullable and not any(has_value(c, column) for c in conditions))
 
     return derived_key(node, duck.words(node).lower(), scope, values, narrowed)
-
-
-_NEVER_OF_NULL = (
-    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.Between, exp.In
-)  # fmt: skip
-"""Conditions that are not true, and no more under NOT, where an operand is NULL."""
-
-
-def _has_value(condition: exp.Expr, column: exp.Column) -> bool:
-    """Whether a condition, by its form alone, holds only where a column has a value."""
-    inner = condition.unnest()
-    is_turned = isinstance(inner, exp.Not)
-    inner = inner.this.unnest() if is_turned else inner
-    if isinstance(inner, exp.Is):
-        is_null = isinstance(inner.expression, exp.Null)
-        return is_null and is_turned != bool(inner.args.get("negate")) and inner.this.unnest() == column
-    sides = (inner.args.get("this"), inner.args.get("expression"))
-    return isinstance(inner, _NEVER_OF_NULL) and any(s.unnest() == column for s in sides if s is not None)
 
 
 def _declared_key(node: exp.Column, rows: JoinedRows) -> GroupKey | None:

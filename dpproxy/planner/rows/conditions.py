@@ -47,6 +47,26 @@ def _shared(condition: exp.Or) -> list[exp.Expr]:
     return [*common, exp.or_(*either, copy=False)]
 
 
+_NEVER_OF_NULL = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.Between, exp.In
+)  # fmt: skip
+"""Conditions that are not true, and no more under NOT, where an operand is NULL."""
+
+
+def has_value(condition: exp.Expr, column: exp.Column) -> bool:
+    """Whether a condition, by its form alone, holds only where a column has a value."""
+    inner = condition.unnest()
+    is_turned = isinstance(inner, exp.Not)
+    inner = inner.this.unnest() if is_turned else inner
+    if is_turned and isinstance(inner, exp.In) and inner.args.get("query") is not None:
+        return False  # nothing is in an empty list
+    if isinstance(inner, exp.Is):
+        is_null = isinstance(inner.expression, exp.Null)
+        return is_null and is_turned != bool(inner.args.get("negate")) and inner.this.unnest() == column
+    sides = (inner.args.get("this"), inner.args.get("expression"))
+    return isinstance(inner, _NEVER_OF_NULL) and any(s.unnest() == column for s in sides if s is not None)
+
+
 Side = tuple[Scan, Field]
 """A column of an item."""
 

@@ -7,12 +7,10 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from dpproxy.planner.rows.conditions import has_value
 from dpproxy.planner.rows.fields import Declared, Field
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.policy.model import References
-
-_STRICT = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.Between, exp.In)
-"""Conditions that do not hold where what they are about is NULL."""
 
 
 def missing(scan: Scan, on: Sequence[exp.Expr], later: Sequence[exp.Expr], rows: JoinedRows) -> Scan:
@@ -23,15 +21,9 @@ def missing(scan: Scan, on: Sequence[exp.Expr], later: Sequence[exp.Expr], rows:
 
 
 def _needs(condition: exp.Expr, scan: Scan, rows: JoinedRows) -> bool:
-    """Whether a condition is about a column of the item and does not hold where that is NULL."""
-    node = condition.unnest()
-    if type(node) is exp.Not and type(test := node.this.unnest()) is exp.Is:
-        sides = [test.this] if isinstance(test.expression, exp.Null) else []
-    else:
-        sides = [node.this, node.args.get("expression")] if isinstance(node, _STRICT) else []
-    return any(
-        found is not None and found[0].name == scan.name for found in (_column(s, rows) for s in sides)
-    )
+    """Whether a condition holds only where a column of the item has a value."""
+    columns = [(c, _column(c, rows)) for c in condition.find_all(exp.Column)]
+    return any(s is not None and s[0].name == scan.name and has_value(condition, c) for c, s in columns)
 
 
 def _is_declared(condition: exp.Expr, scan: Scan, rows: JoinedRows) -> bool:
