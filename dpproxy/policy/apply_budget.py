@@ -47,7 +47,7 @@ def change_budget(policy: Policy, change: BudgetChange) -> Policy:
         case CreateBudget():
             return replace(policy, budgets={**policy.budgets, change.name.text: _budget(change)})
         case DropBudget():
-            _check_exists(policy, change.name)
+            _check_exists(policy, change.name, "SHOW PRIVACY BUDGETS; lists those there are.")
             _unused(policy, change.name)
             kept = {name: budget for name, budget in policy.budgets.items() if name != change.name.text}
             return replace(policy, budgets=kept)
@@ -67,7 +67,10 @@ def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Sch
     match change:
         case GrantSelect():
             if change.budget is not None:
-                _check_exists(policy, change.budget)
+                first = (
+                    f"First CREATE PRIVACY BUDGET {identifier(change.budget.text)} LIMIT EPSILON {BUDGET}; "
+                )
+                _check_exists(policy, change.budget, f"{first}SHOW PRIVACY BUDGETS; lists those there are.")
             for name, role in product(change.tables, change.roles):
                 _grantable(role)
                 _readable(name, schema)
@@ -145,14 +148,9 @@ def _optional(amount: Amount | None) -> Fraction | None:
     return None if amount is None else Fraction(amount.value)
 
 
-def _check_exists(policy: Policy, budget: Name) -> None:
+def _check_exists(policy: Policy, budget: Name, hint: str) -> None:
     if budget.text not in policy.budgets:
-        raise UndefinedObject(
-            f'budget "{budget.text}" does not exist',
-            hint=f"First CREATE PRIVACY BUDGET {identifier(budget.text)} LIMIT EPSILON {BUDGET}; "
-            "SHOW PRIVACY BUDGETS; lists those there are.",
-            position=budget.position,
-        )
+        raise UndefinedObject(f'budget "{budget.text}" does not exist', hint=hint, position=budget.position)
 
 
 def _unused(policy: Policy, budget: Name) -> None:

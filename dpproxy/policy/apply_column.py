@@ -112,14 +112,18 @@ def _bound(literal: Literal, column: Column | None, clock: Clock) -> Scalar:
 
 def _members(change: SetMembers, column: Column | None, clock: Clock) -> Members:
     if not change.values:
-        raise InvalidParameter("DOMAIN IN lists no value", position=change.position)
+        raise InvalidParameter(
+            "DOMAIN IN lists no value", hint="List the values that are groups.", position=change.position
+        )
     if len(change.values) > MOST_MEMBERS:
         raise InvalidParameter(f"DOMAIN IN lists more than {MOST_MEMBERS} values", position=change.position)
     seen: dict[Scalar | None, None] = {}
     for literal in change.values:
         value = _value(literal, column, clock)
         if value in seen:
-            raise InvalidParameter("DOMAIN IN lists a value twice", position=literal.position)
+            raise InvalidParameter(
+                "DOMAIN IN lists a value twice", hint="List each value once.", position=literal.position
+            )
         seen[value] = None
     return Members(tuple(seen))
 

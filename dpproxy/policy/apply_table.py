@@ -97,6 +97,7 @@ def check_same_type(name: Name, key: Column | None, target: Column | None) -> No
     if not any({key.type.oid, target.type.oid} <= family for family in (INTEGERS, TEXTS)):
         raise TypeMismatch(
             f'the key "{key.name}" is of type {key.type.name}, the column it refers to of type {target.type.name}',
+            hint="Both have to be of one type, or texts, or whole numbers.",
             position=name.position,
         )
 

@@ -117,13 +117,18 @@ def _exposure(old: TablePolicy, new: TablePolicy) -> Iterator[Meaning]:
             yield _STRONGER, "it does not exist for anybody any more"
 
 
+def _owner(unit: Unit) -> str:
+    """The key, and the table that it refers to: without that, a reference that goes would not show."""
+    return str(unit.key) if unit.references is None else f"{unit.key} of {unit.references[0]}"
+
+
 def _unit(old: Unit, new: Unit) -> Iterator[Meaning]:
     if old.key is not None and new.key is None:
         yield _WEAKER, f"guarantees are about one row, no longer about all rows of one {old.key}"
     elif old.key is None and new.key is not None:
         yield _STRONGER, f"guarantees are about all rows of one {new.key} together"
     elif (old.key, old.references) != (new.key, new.references):
-        yield _WEAKER, f"guarantees are about one {new.key}, no longer about one {old.key}"
+        yield _WEAKER, f"guarantees are about one {_owner(new)}, no longer about one {_owner(old)}"
     if old.max_rows != new.max_rows:
         effect, noise = (
             (_WEAKER, "more noise")

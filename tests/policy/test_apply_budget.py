@@ -165,8 +165,10 @@ def test_unknown_names(applied: Apply):
     with pytest.raises(UndefinedObject) as caught:
         applied(PROTECT, GRANT)
     assert caught.value.position == GRANT.index("research")
-    with pytest.raises(UndefinedObject):
+    assert "First CREATE PRIVACY BUDGET research" in (caught.value.hint or "")
+    with pytest.raises(UndefinedObject) as caught:
         applied("DROP PRIVACY BUDGET research")
+    assert caught.value.hint == "SHOW PRIVACY BUDGETS; lists those there are."
     with pytest.raises(UndefinedTable):
         applied(BUDGET, "GRANT SELECT ON gone TO analysts WITH PRIVACY BUDGET research")
     with pytest.raises(UndefinedTable):

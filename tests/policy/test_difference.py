@@ -81,6 +81,13 @@ def test_what_is_gone_is_told_first_and_the_way_back_is_the_other_effect():
     assert differences(before, before) == []
 
 
+def test_a_reference_that_goes_is_told():
+    visits = "ALTER TABLE visits SET PRIVACY KEY (id)"
+    before = apply(Policy(), change_of(f"{visits} REFERENCES patients (id)"), None)
+    [found] = differences(before, apply(before, change_of(visits), None))
+    assert "about one id, no longer about one id of patients" in str(found)
+
+
 def test_limits_of_a_budget():
     limits = "LIMIT EPSILON 3 USER LIMIT EPSILON 1 MAX EPSILON 0.5 DEFAULT EPSILON 0.1"
     before = made("CREATE PRIVACY BUDGET b LIMIT EPSILON 2")
