@@ -197,10 +197,15 @@ def _ranking(name: str, fraction: bool = False) -> Rule:  # noqa: FBT001, FBT002
 
 
 def _ntile(node: exp.Ntile, scope: Scope) -> Typed:
-    buckets = _whole(node.this, scope, "ntile()")
-    if buckets == 0 and not isinstance(node.this, exp.Parameter):
-        raise InvalidParameter("argument of ntile must be greater than zero", position=position(node))
-    return Typed(duck.call("ntile", duck.integer(max(buckets, 1))), INT4, 0)
+    return Typed(duck.call("ntile", duck.integer(_positive(node.this, scope, node, "ntile"))), INT4, 0)
+
+
+def _positive(given: exp.Expr, scope: Scope, node: exp.Expr, name: str) -> int:
+    """A whole number from 1; a parameter that is not bound yet counts as 1."""
+    number = _whole(given, scope, f"{name}()")
+    if number == 0 and not isinstance(given, exp.Parameter):
+        raise InvalidParameter(f"argument of {name} must be greater than zero", position=position(node))
+    return max(number, 1)
 
 
 def _value(node: exp.Expr, scope: Scope) -> Typed:
@@ -218,8 +223,8 @@ def _picked(name: str) -> Rule:
 
 def _nth(node: exp.NthValue, scope: Scope) -> Typed:
     value = _value(node, scope)
-    place = _whole(node.args["offset"], scope, "nth_value()")
-    return replace(value, sql=duck.call("nth_value", value.sql, duck.integer(max(place, 1))))
+    place = _positive(node.args["offset"], scope, node, "nth_value")
+    return replace(value, sql=duck.call("nth_value", value.sql, duck.integer(place)))
 
 
 def _shifted(name: str) -> Rule:

@@ -95,6 +95,7 @@ def test_types_are_postgresql_s(sql: str, kind: object):
     [
         ("rank() OVER (ORDER BY rank() OVER (ORDER BY n))", WindowMisplaced),
         ("ntile(0) OVER (ORDER BY n)", InvalidParameter),
+        ("nth_value(n, 0) OVER (ORDER BY n)", InvalidParameter),
         ("ntile(n) OVER (ORDER BY n)", Unsupported),
         ("rank() OVER (ORDER BY n, k RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)", WindowMisplaced),
         ("rank() OVER (ORDER BY k RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)", Refusal),
