@@ -259,7 +259,7 @@ class Queries:
             if planned[-1].charged and any(map(_is_priced, planned)):
                 raise Unsupported(
                     "EXPLAIN (PRIVACY) prices the first of these statements, and another would be charged",
-                    hint="Write EXPLAIN (PRIVACY) (SELECT ...; SELECT ...) for both prices, or send them one by one.",
+                    hint="For both prices put them in parentheses behind EXPLAIN (PRIVACY), or send them one by one.",
                     position=0,
                 )
             if not _passes(planned[-1], trial):
