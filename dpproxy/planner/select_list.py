@@ -49,5 +49,9 @@ def ordinal(node: exp.Literal, size: int, clause: str) -> int:
     """The index a number in GROUP BY or ORDER BY names. Raises ``SyntaxRefused``."""
     text = str(node.this)
     if not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= size:
-        raise SyntaxRefused(f"{clause} position {text[:20]} is not in select list", position=position(node))
+        raise SyntaxRefused(
+            f"{clause} position {text[:20]} is not in select list",
+            hint=f"Name a column by its place in the list, from 1 to {size}.",
+            position=position(node),
+        )
     return int(text) - 1
