@@ -156,7 +156,7 @@ def execute(order: Mapping[str, Any], store: Store) -> Outcome:
         return _TASKS[order["task"]](order, store, seals)
     except Mismatch as error:
         return {"altered": str(error), "at": error.sequence}
-    except ValueError:
+    except (TypeError, ValueError):
         return {"altered": "a row holds what no ledger writes", "at": None}
     except faults(StartupError) as error:
         return {"failed": first_line(error)}

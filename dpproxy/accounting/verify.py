@@ -76,7 +76,7 @@ def verify(
             else:
                 begin = beginning(store, connection, seals, head)
                 found = _whole(connection, head, begin, walking or _alone(store, seals))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise Mismatch("a row holds what no ledger writes") from error
         if marked is not None:
             _check_mark(connection, head, marked)

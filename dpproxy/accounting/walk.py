@@ -4,6 +4,7 @@ The bytes of an entry are those of ``Entry.canonical``, put together here withou
 writes columns that come again and again as one JSON text, different for different values, whose encoding is looked up.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -34,6 +35,7 @@ REMEMBERED: Final = 10_000
 _WHOLE: Final = 2 * NANO**2
 """Times this, every rho of a loss in nano-epsilon is a whole number, which is quicker to add than a fraction."""
 _KINDS: Final = {kind.column for kind in AccountKind}
+_NUMBER: Final = re.compile("([0-9]+)(?:/([0-9]+))?").fullmatch
 _POSITION: Final = itemgetter(0)
 _DEBIT: Final = (
     'd.position, d.kind, d.name, d.member, d.block, d."window", d.limit_nano, d.nano, d.delta, d.rho'
@@ -238,9 +240,11 @@ _text = lru_cache(REMEMBERED)(encode)
 
 @lru_cache(REMEMBERED)
 def _parts(text: str) -> int | Fraction:
-    """A number as parts of ``_WHOLE``. Errors: ValueError."""
-    above, _, below = text.partition("/")
-    if not (divisor := int(below or 1)):
+    """A number, as ``str`` writes a Fraction, as parts of ``_WHOLE``. Errors: ValueError."""
+    if not (found := _NUMBER(text)):
+        raise ValueError("no fraction that is not negative")
+    above, below = found.groups("1")
+    if not (divisor := int(below)):
         raise ValueError("a fraction of 0")
     parts, rest = divmod(int(above) * _WHOLE, divisor)
     return Fraction(int(above) * _WHOLE, divisor) if rest else parts
