@@ -74,7 +74,7 @@ def _is_plain_node(node: nodes.Node) -> bool:
         case nodes.Select():
             return not (node.distinct_on or node.having or node.qualify or node.limit or node.offset)
         case nodes.Combined():
-            return not (node.limit or node.offset)
+            return node.operator in ("UNION", "UNION ALL") and not (node.order or node.limit or node.offset)
         case nodes.Subquery():
             return not node.lateral
         case nodes.Binary():

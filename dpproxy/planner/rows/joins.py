@@ -217,7 +217,8 @@ def _never_null(items: Sequence[FromItem]) -> frozenset[str]:
 
 def _without_partner(where: Sequence[exp.Expr], rows: JoinedRows, present: frozenset[str]) -> frozenset[str]:
     """The names of items of which WHERE asks for NULL where no row of theirs has it: ``WHERE v.person IS NULL``."""
-    asked = [c.this.unnest() for c in where if type(c) is exp.Is and isinstance(c.expression, exp.Null)]
+    tests = [c for c in where if type(c) is exp.Is and not c.args.get("negate")]
+    asked = [c.this.unnest() for c in tests if isinstance(c.expression, exp.Null)]
     found = [list(rows.candidates(node)) for node in asked if type(node) is exp.Column]
     return frozenset(s.name for each in found if len(each) == 1 for s, f in each if f.column.name in present)
 
@@ -246,7 +247,7 @@ def _missing(
     items: Sequence[FromItem], where: Sequence[exp.Expr], on: Sequence[list[exp.Expr]], rows: JoinedRows
 ) -> list[FromItem]:
     """The items with NULL as a key, where an outer join may leave them without a row that what follows keeps."""
-    found = []
+    found: list[FromItem] = []
     for place, (item, optional) in enumerate(zip(items, _optional(items), strict=True)):
         inner = [
             c
@@ -254,7 +255,8 @@ def _missing(
             if i.side == "INNER"
             for c in each
         ]
-        scan = missing(item.scan, on[place], [*where, *inner], rows) if optional else item.scan
+        known = replace(rows, scans=tuple(i.scan for i in (*found, *items[place:])))
+        scan = missing(item.scan, on[place], [*where, *inner], known) if optional else item.scan
         found.append(replace(item, scan=scan))
     return found
 

@@ -27,6 +27,8 @@ def test_columns_and_conditions_are_left_to_the_engine(world: World):
         "(SELECT city, (SELECT max(size) FROM cities) AS z FROM cities)",
         "(SELECT city FROM cities ORDER BY size LIMIT 5)",
         "(SELECT city, avg(size) AS z FROM cities GROUP BY city)",
+        "(SELECT city FROM cities EXCEPT SELECT city FROM cities WHERE size > 1000)",
+        "(SELECT city FROM cities INTERSECT ALL SELECT city FROM cities)",
     ],
 )
 def test_what_could_fail_on_one_row_is_written_out(world: World, subquery: str):

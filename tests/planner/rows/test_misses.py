@@ -32,6 +32,7 @@ DDL = (
 AGES = "people p LEFT JOIN ages a ON a.age = p.age"
 BOTH = f"{AGES} LEFT JOIN decades d ON d.decade = a.decade"
 VISITS = "people p LEFT JOIN visits v ON v.person = p.id"
+AGAIN = "LEFT JOIN people q ON q.id = v.person"
 EACH = "(SELECT person, count(*) AS n FROM visits GROUP BY person) x"
 
 
@@ -66,13 +67,20 @@ def world(request: pytest.FixtureRequest) -> World:
             "people p LEFT JOIN jobs j ON j.job = p.job AND j.kind = 'k'",
             {("k", 3), ("l", 0), (None, 1)},
         ),
+        ("j.kind", f"{VISITS} {AGAIN} LEFT JOIN jobs j ON j.job = q.job", {("k", 4), ("l", 0), (None, 2)}),
         ("v.ward", VISITS, {("A", 2), ("B", 1), (None, 3)}),
+        ("v.urgent", f"{VISITS} WHERE v.person IS NOT NULL", {(True, 2), (False, 1)}),
         ("v.ward", f"{VISITS} WHERE v.hours > 1", {("A", 1), ("B", 1)}),
         ("v.ward", f"{VISITS} WHERE v.person IS NULL", {("A", 0), ("B", 0), (None, 2)}),
         ("v.urgent", VISITS, {(True, 2), (False, 1), (None, 3)}),
         ("v.ward IS NULL", VISITS, {(False, 3), (True, 3)}),
         ("p.city", "people p FULL JOIN visits v ON v.person = p.id", {("Oslo", 2), ("Rome", 4), (None, 0)}),
         ("x.n", f"people p LEFT JOIN {EACH} ON x.person = p.id", {(0, 0), (1, 0), (2, 2), (None, 2)}),
+        (
+            "x.n",
+            f"people p LEFT JOIN {EACH} ON x.person = p.id WHERE x.n IS NOT NULL",
+            {(0, 0), (1, 0), (2, 2)},
+        ),
         (
             "u.ward",
             f"(SELECT v.person, v.ward FROM {VISITS} UNION ALL SELECT person, ward FROM visits) u",
