@@ -27,7 +27,7 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.days import midnight
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
-from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS, UNKNOWN
+from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INT8, INTEGERS, NUMERIC, TEXT, TEXTS, UNKNOWN
 
 _STRICT = (
     exp.Column, exp.Identifier, exp.Paren, exp.Cast, exp.DataType, exp.TimestampTrunc, exp.Extract, exp.Literal, exp.Var
@@ -74,24 +74,35 @@ def derived_key(
             position=position(inside),
         )
     typed = compile_expression(node, scope)
+    if typed.scale is None and typed.is_number and not node.find(exp.Column):
+        one = Typed(duck.cast(duck.integer(1), "BIGINT"), INT8, nullable=False)
+        return GroupKey(name, one, one.sql, (1,), rest="none", constant=typed, is_held=False)
+    return _listed(node, name, typed, _finder(node, scope, column_values, narrowed))
+
+
+def _finder(node: exp.Expr, scope: Scope, column_values: ColumnValues, narrowed: Narrowed) -> "_Finder":
     finder = _Finder(scope, {}, narrowed)
     for column in dict.fromkeys(node.find_all(exp.Column)):
         column_typed, values = scope.leaf(column), column_values(column)
         if column_typed is not None and values is not None and len(values) <= MOST_KEYS:
             finder.columns[column] = _Part(column_typed, values)
-    parts = finder.parts(node)
+    return finder
+
+
+def _listed(node: exp.Expr, name: str, typed: Typed, finder: "_Finder") -> GroupKey:
+    scope, parts = finder.scope, finder.parts(node)
     if parts is None:
-        raise _not_enumerable(node)
+        raise no_values(node)
     found = _image(node, scope, parts)
     if found is None:
         own = finder.own(node)
         if own is None:
-            raise _not_enumerable(node)
+            raise no_values(node)
         found = tuple(own.values)
     found = tuple(dict.fromkeys((*found, *_of_nulls(node, finder))))
     key = _key(name, typed, _sorted(found, typed))
     if key is None:
-        raise _not_enumerable(node)
+        raise no_values(node)
     check_size(len(key.values), position(node))
     return replace(key, rest=_rest(node, scope, parts, found))
 
@@ -325,15 +336,16 @@ def _double_key(name: str, typed: Typed, values: tuple[Value, ...]) -> GroupKey 
     kind = NUMERIC if digits and typed.type.oid in FLOATS else typed.type
     raw = duck.cast(duck.call("round", kept), "HUGEINT" if kind.oid == NUMERIC.oid else "BIGINT")
     held = Typed(raw, kind, digits, typed.low, typed.high, typed.nullable)
-    return GroupKey(name, held, raw, tuple(dict.fromkeys(steps)))
+    return GroupKey(name, held, raw, tuple(dict.fromkeys(steps)), is_held=not digits)
 
 
 def _is_decimal(value: float, digits: int) -> bool:
     scaled = abs(value) * 10**digits
-    return bool(scaled < 2**50) and abs(scaled - round(scaled)) <= 1e-9 * max(1.0, scaled)
+    return bool(scaled < 2**50) and abs(scaled - round(scaled)) <= 1e-12 * max(1.0, scaled)
 
 
-def _not_enumerable(node: exp.Expr) -> BoundsMissing:
+def no_values(node: exp.Expr) -> BoundsMissing:
+    """The refusal of an expression whose values nobody can list."""
     return BoundsMissing(
         "the keys do not follow from the declared domains",
         detail="Every key is answered, also one without rows: the expression must have at most "

@@ -54,6 +54,10 @@ class GroupKey(Struct, frozen=True):
     """Its values are moments: timestamps of UTC, which a client sees with a time zone."""
     span: tuple[Scalar, Scalar] | None = None
     """The first and the last of the values, where everything between them is declared, too."""
+    constant: Typed | None = None
+    """A DOUBLE that is the same in every row: the key is one number in its place."""
+    is_held: bool = True
+    """Its values are in the form that a column of the expression has."""
 
     def only(self, values: tuple[Scalar | None, ...]) -> "GroupKey":
         """The same with some of its values, in their order."""

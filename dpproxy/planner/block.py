@@ -254,7 +254,7 @@ class _Block(Struct, frozen=True):
 
     def _shape(self, node: exp.Expr) -> Typed:
         found = group_keys([node], self.rows, self.planning, self._conditions()).listed[0]
-        return replace(found.typed, type=found.type)
+        return found.constant or replace(found.typed, type=found.type)
 
     def _release(
         self, keys: Keys, aggregates: Mapping[exp.Expr, Aggregate]
@@ -380,6 +380,8 @@ class _Block(Struct, frozen=True):
 
 
 def _key_column(index: int, key: GroupKey, relation: int) -> Typed:
+    if key.constant is not None:
+        return key.constant
     held: nodes.Expr = duck.column(f"k{index}", f"r{relation}")
     if key.in_utc:
         held = duck.call("timezone", nodes.Text("UTC"), held)

@@ -67,6 +67,14 @@ def test_a_double_is_held_in_its_last_digit():
     made = key("round(unit8, 1)")
     assert (made.type, made.typed.scale, made.values) == (NUMERIC, 1, tuple(range(1, 11)))
     assert key("floor(real4 / 0.5) * 0.5").values[:3] == (-10000, -9995, -9990)
+    assert not made.is_held
+    with pytest.raises(BoundsMissing):  # more digits than are held
+        key("CASE WHEN age < 18 THEN 1.5::float8 ELSE degrees(2::float8) END")
+
+
+def test_a_constant_double_has_all_its_digits():
+    made = key("degrees(2::float8)")
+    assert (made.values, made.is_held, made.constant is not None) == ((1,), False, True)
 
 
 def test_truncated_moments():

@@ -15,7 +15,7 @@ from dpproxy.analysis.derived import derived_key
 from dpproxy.analysis.keys import Values
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.keys.derivation import key_of
+from dpproxy.planner.keys.derivation import values_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.derive import enumerated
 from dpproxy.planner.rows.relation import JoinedRows
@@ -42,7 +42,7 @@ def picked(node: exp.Expr, rows: JoinedRows, planning: Planning, *, may_miss: bo
     """The values of one row of several: those of ``node``, and NULL where there may be no such row."""
 
     def keys(at: int | None) -> Values:
-        found = tuple(key_of(node, rows, planning, at).values)
+        found = tuple(values_of(node, rows, planning, at))
         return (*found, None) if may_miss and None not in found else found
 
     return keys

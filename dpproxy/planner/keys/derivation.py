@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.derived import derived_key
+from dpproxy.analysis.derived import derived_key, no_values
 from dpproxy.analysis.keys import GroupKey, Values, of_moments
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.moments import during
@@ -47,6 +47,16 @@ def key_of(
         return replace(found, nullable=found.nullable and not any(has_value(c, column) for c in conditions))
 
     return derived_key(node, duck.words(node).lower(), scope, values, narrowed)
+
+
+def values_of(
+    node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | None, conditions: Sequence[exp.Expr] = ()
+) -> Values:
+    """What a column of the expression holds. Raises PD003 where these values cannot be listed."""
+    key = key_of(node, rows, planning, at, conditions)
+    if not key.is_held:
+        raise no_values(node)
+    return key.values
 
 
 def _declared_key(node: exp.Column, rows: JoinedRows) -> GroupKey | None:

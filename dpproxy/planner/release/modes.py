@@ -8,6 +8,7 @@ from dpproxy.aggregates.model import Noise
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis import duck
+from dpproxy.analysis.derived import no_values
 from dpproxy.analysis.keys import check_size
 from dpproxy.analysis.position import position
 from dpproxy.planner.keys.discovery import refuse_order
@@ -45,6 +46,8 @@ def modal(
             position=position(mode.written),
         )
     [key] = candidates.listed
+    if key.constant is not None:
+        raise no_values(mode.written)
     key = key.only(() if vacuous else tuple(v for v in key.values if v is not None))  # of no rows it is NULL
     vacuous = not key.values or planning.never_any(keys.count)
     check_size(keys.count * len(key.values), position(node))

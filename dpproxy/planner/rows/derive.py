@@ -11,7 +11,7 @@ from dpproxy.analysis.expressions import compile_shown
 from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.keys.derivation import key_of
+from dpproxy.planner.keys.derivation import values_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.exact import source_of
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
@@ -99,7 +99,7 @@ def derived_field(
     column = Column(name, typed.type, not typed.nullable)
 
     def values(at: int | None) -> Values:
-        return key_of(node, rows, planning, at, conditions).values
+        return values_of(node, rows, planning, at, conditions)
 
     return typed.sql, Computed(item.name, column, typed, values)
 

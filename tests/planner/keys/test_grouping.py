@@ -1,3 +1,5 @@
+from math import degrees
+
 import pytest
 
 from dpproxy.planner.accept import accept, parse
@@ -11,6 +13,7 @@ from dpproxy.values.errors import (
     Unsupported,
 )
 from tests.golden.world import World, build, plan_of
+from tests.planner.answers import answered, shape
 
 
 def keys(world: World, sql: str) -> list[tuple[object, ...]]:
@@ -26,6 +29,34 @@ def test_keys_stand_in_the_order_of_group_by_each_once(world: World):
         tuple(range(25)),
     ]
     assert keys(world, "SELECT DISTINCT city FROM people") == [cities]
+
+
+def test_a_constant_double_as_a_key_is_shown_with_all_its_digits(world: World):
+    d = degrees(2)
+    for key, shown in (
+        ("degrees(2::float8)", "float8"),
+        ("2.0::float8 / 3", "float8"),
+        ("1.5::float8", "float8"),
+    ):
+        sql = f"SELECT {key} AS d, count(*) FROM people GROUP BY d HAVING {key} > 0 ORDER BY d"
+        assert [kind for _, kind in shape(world, sql)] == [shown, "int8"]
+        [(value, _)] = answered(world, sql)
+        assert value == {"degrees(2::float8)": d, "2.0::float8 / 3": 2 / 3, "1.5::float8": 1.5}[key]
+    sets = "SELECT degrees(2::float8) AS d, ward, count(*) FROM visits GROUP BY ROLLUP (1, 2)"
+    assert [row[:2] for row in answered(world, sets)] == [*((d, w) for w in "ABC"), (d, None), (None, None)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT d, count(*) FROM (SELECT degrees(2::float8) AS d, id FROM people) AS t GROUP BY d",
+        "SELECT d, count(*) FROM (SELECT age * 0.1::float8 AS d, id FROM people) AS t GROUP BY d",
+        "SELECT mode() WITHIN GROUP (ORDER BY degrees(2::float8)) FROM people",
+    ],
+)
+def test_doubles_that_a_column_holds_are_not_taken_for_steps(world: World, sql: str):
+    with pytest.raises(BoundsMissing):
+        plan_of(world, sql)
 
 
 @pytest.mark.parametrize(
