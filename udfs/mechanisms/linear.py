@@ -230,10 +230,13 @@ def _sum_of_uniform(y: Floats, many: int) -> Floats:
         return near
     if many == 2:
         return np.maximum(near, np.maximum(sqrt(6) - y, 0.0) ** 2 / 6)
-    found = np.ones_like(y)
+    found, far = (
+        np.ones_like(y),
+        np.maximum(y, 2 / sqrt(3)),
+    )  # nearer ones would overflow, and are not asked for
     for half, moment in enumerate(_moments(many)[1:], start=1):
         p = 2 * half
-        found = np.minimum(found, np.exp(p * log(p / (p + 1)) + log(moment) - p * np.log(y)))
+        found = np.minimum(found, np.exp(p * log(p / (p + 1)) + log(moment) - p * np.log(far)))
     return np.where(y * sqrt(3) <= 2, near, found)
 
 

@@ -134,6 +134,16 @@ def test_tails_of_sums_of_uniform_numbers_are_at_most_what_is_said():
             assert tail <= linear._sum_of_uniform(np.array([y]), 3)[0] + 1e-9
 
 
+@pytest.mark.parametrize("nano", [10**9, 10**11, 10**13])
+def test_bounds_of_little_noise_warn_of_nothing(nano: int):
+    """Whatever is looked at on the way: no distance overflows, nor does none at all."""
+    tails = linear._sum_of_uniform(np.array([0.0, 1e-100, 1e100]), 3)
+    assert list(tails) == [1, 1, pytest.approx(0)]
+    for widths in ((1, 1), (1, 2, 3), (500, 1, 250_000)):
+        mechanism = Staircase.best(widths, nano)
+        bound([Draw(mechanism, c) for c in range(len(widths))])
+
+
 @pytest.mark.parametrize("nano", [10**7, 10**8, 10**9, 5 * 10**9])
 def test_geometric_noise_is_more_peaked_than_exponential(nano: int):
     """At the corners of its tail and between them."""
