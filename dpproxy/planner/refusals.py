@@ -34,6 +34,8 @@ HINTS: dict[type[exp.Expr], str] = {
     ),
     exp.SimilarTo: "Compare with =, IN or LIKE.",
     exp.Operator: "Write the operator itself: a = b.",
+    exp.DecodeCase: "Write CASE x WHEN value THEN result ELSE other END.",
+    exp.ColumnDef: "Write the names alone: AS t (a, b).",
     exp.IntDiv: "Write a / b for whole numbers, trunc(a / b) for others.",
     exp.TryCast: "Write CAST(x AS type) between number types; other casts are not needed over declared domains.",
 }
@@ -51,6 +53,8 @@ _NAMED: dict[type[exp.Expr], str] = {
     exp.Var: "this parameter", exp.Placeholder: "this parameter", exp.TryCast: "TRY_CAST", exp.Exists: "EXISTS",
     exp.Any: "ANY", exp.All: "ALL", exp.Array: "a list", exp.Struct: "a record",
     exp.Dot: "a field of a record", exp.Collate: "COLLATE", exp.MatchAgainst: "the operator @@",
+    exp.HexString: "a bit string in hexadecimal, X'...',", exp.BitString: "a bit string, B'...',",
+    exp.DecodeCase: "decode() of values, as in Oracle,", exp.ColumnDef: "a list of columns with types after an alias",
 }  # fmt: skip
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
                exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip

@@ -1,3 +1,4 @@
+import pytest
 import sqlglot
 from sqlglot import exp
 
@@ -11,6 +12,8 @@ from dpproxy.planner.refusals import (
     unknown_column,
     unknown_function,
 )
+from dpproxy.values.errors import Unsupported
+from tests.golden.world import World, plan_any
 
 
 def test_the_nearest_name_is_offered():
@@ -55,3 +58,17 @@ def test_every_hint_is_a_sentence():
 def test_what_is_said_where_nothing_better_is_known_has_no_holes():
     """A statement with places to fill in is none: a sentence says why there is no other."""
     assert [hint for hint in GENERAL.values() if "<" in hint or "..." in hint] == []
+
+
+def test_constructs_have_the_names_that_they_are_typed_with(world: World):
+    for written, name in (
+        ("city = x'12'", "X'...'"),
+        ("city = b'101'", "B'...'"),
+        ("decode(city, 'Oslo', 1) = 1", "decode()"),
+    ):
+        with pytest.raises(Unsupported) as caught:
+            plan_any(world, f"SELECT count(*) FROM people WHERE {written}")
+        assert name in caught.value.message
+    with pytest.raises(Unsupported) as caught:
+        plan_any(world, "SELECT * FROM people AS p(a int, b text)")
+    assert "columns with types" in caught.value.message
