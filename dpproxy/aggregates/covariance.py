@@ -54,10 +54,16 @@ def _correlation(moments: Moments) -> nodes.Expr:
     return f.inside(f.over(moments.covariance(), f.positive(_spread(moments))), -1.0, 1.0)
 
 
+def _drawn_correlation(moments: Moments) -> nodes.Expr:
+    """Of moments that are not kept within their limits, as ``Known`` takes them."""
+    spread = f.times(_divisor(moments.drawn(X, X)), _divisor(moments.drawn(Y, Y)))
+    return f.over(moments.drawn(X, Y), f.root(spread))
+
+
 def _correlations(moments: Moments) -> f.Interval:
     if moments.joint is not None:
         ends = (lambda known: known.correlation(1)), (lambda known: known.correlation(-1))
-        return moments.around(_correlation(moments), (-1.0, 1.0), (), *ends)
+        return moments.around(_correlation(moments), (-1.0, 1.0), (), *ends, _drawn_correlation(moments))
     spreads = f.multiple(f.roots(moments.variances(X)), f.roots(moments.variances(Y)))
     low, high = spreads
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -1.0, 1.0)
@@ -67,7 +73,7 @@ def _squares(moments: Moments) -> f.Interval:
     if moments.joint is not None:
         square = f.square(_correlation(moments))
         ends = (lambda known: known.correlation_squared(1)), (lambda known: known.correlation_squared(-1))
-        return moments.around(square, (0.0, 1.0), (), *ends)
+        return moments.around(square, (0.0, 1.0), (), *ends, f.square(_drawn_correlation(moments)))
     return f.squares(_correlations(moments))
 
 
@@ -125,11 +131,15 @@ def _slope(moments: Moments) -> nodes.Expr:
     return f.inside(f.over(moments.covariance(), f.positive(moments.variance(X))), -most, most)
 
 
+def _drawn_slope(moments: Moments) -> nodes.Expr:
+    return f.over(moments.drawn(X, Y), _divisor(moments.drawn(X, X)))
+
+
 def _slopes(moments: Moments) -> f.Interval:
     most = _steepest(moments.sides)
     if moments.joint is not None:
         ends = (lambda known: known.slope(known.law.near, 1)), (lambda known: known.slope(known.law.near, -1))
-        return moments.around(_slope(moments), (-most, most), (), *ends)
+        return moments.around(_slope(moments), (-most, most), (), *ends, _drawn_slope(moments))
     low, high = moments.variances(X)
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -most, most)
 
@@ -173,7 +183,10 @@ def _intercept(moments: Moments) -> nodes.Expr:
 def _intercepts(moments: Moments) -> f.Interval:
     if moments.joint is not None:
         centre, limits = moments.sides[X].centre, _intercept_limits(moments.sides)
-        return moments.around(_intercept(moments), limits, (XX,), lambda known: known.line(centre))
+        drawn = f.minus(_at(moments, Y), f.times(_drawn_slope(moments), _at(moments, X)))
+        return moments.around(
+            _intercept(moments), limits, (XX,), lambda known: known.line(centre), drawn=drawn
+        )
     return f.difference(_ats(moments, Y), f.product(_slopes(moments), _ats(moments, X)))
 
 

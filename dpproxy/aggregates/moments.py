@@ -59,7 +59,7 @@ class Moments(Struct, frozen=True):
 
     def variance(self, side: str) -> nodes.Expr:
         """Mean square minus squared mean, between 0 and the squared radius."""
-        return f.inside(self._second(side, side), 0.0, self.sides[side].radius ** 2)
+        return f.inside(self.drawn(side, side), 0.0, self.sides[side].radius ** 2)
 
     def variances(self, side: str) -> f.Interval:
         """Its interval."""
@@ -78,7 +78,7 @@ class Moments(Struct, frozen=True):
 
     def covariance(self) -> nodes.Expr:
         """Mean product minus product of means, at most the product of the radii."""
-        return f.inside(self._second(X, Y), -self._most, self._most)
+        return f.inside(self.drawn(X, Y), -self._most, self._most)
 
     def covariances(self) -> f.Interval:
         """Its interval."""
@@ -97,16 +97,18 @@ class Moments(Struct, frozen=True):
         second: Sequence[str],
         below: Callable[[Known], nodes.Expr],
         above: Callable[[Known], nodes.Expr] | None = None,
+        drawn: nodes.Expr | None = None,
     ) -> f.Interval:
         """By the joint law; what is kept within limits is no farther from what keeps to them.
 
-        Both ends are as far as one is where nothing else is said of the second.
+        Both ends are as far as one is where nothing else is said of the second. A quotient of moments that are kept
+        within theirs may be farther than that of those ``drawn``, of which alone the law says how far they are.
         """
         if self.joint is None:
             raise AssertionError("there is a joint law")
         sides = list(self.sides)
         of = {side: self.mean(side) for side in sides}
-        of |= {name: self._second(name[0], name[1]) for name in self.sums if len(name) == 2}
+        of |= {name: self.drawn(name[0], name[1]) for name in self.sums if len(name) == 2}
         known = Known(
             self.joint,
             {name: Ball(value) for name, value in ({COUNT: self._double(COUNT)} | of).items()},
@@ -115,9 +117,18 @@ class Moments(Struct, frozen=True):
         )
         kept = f.inside(value, *limits)
         low, high = (half_width(known, second, made) for made in (below, above or below))
-        return f.clipped((f.minus(kept, low), f.plus(kept, high)), *limits)
+        if drawn is None:
+            return f.clipped((f.minus(kept, low), f.plus(kept, high)), *limits)
+        both = kept, drawn
+        return f.clipped(
+            (
+                f.named("v", both, lambda named: f.minus(f.least(*named), low)),
+                f.named("v", both, lambda named: f.plus(f.greatest(*named), high)),
+            ),
+            *limits,
+        )
 
-    def _second(self, x: str, y: str) -> nodes.Expr:
+    def drawn(self, x: str, y: str) -> nodes.Expr:
         """A variance or covariance as it was drawn, not kept within its limits."""
         middle = (self._middle(x),) if x == y else ()
         return f.minus(f.plus(self._product(x, y), *middle), f.times(self.mean(x), self.mean(y)))

@@ -10,6 +10,8 @@ import pytest
 
 from dpproxy.algebra.plan import Plan
 from tests.golden.world import World, build, plan_of
+from udfs.mechanisms.averaged import Draw
+from udfs.mechanisms.linear import Linear
 
 DRAWS = 3000
 STATEMENTS = 400
@@ -64,6 +66,34 @@ def shown(plan: Plan, *released: Sequence[Sequence[int]]) -> list[tuple[object, 
             connection.register(f"released{number}", table)
             relations.append(f"r{number} AS (SELECT o{kept}{wide} FROM released{number})")
         return connection.execute(f"WITH {', '.join(relations)} {plan.answer}").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("written", "truth"),
+    [("regr_slope", 0.0), ("regr_intercept", 2505.0), ("corr", 0.0), ("regr_r2", 0.0)],
+)
+def test_quotients_of_moments_are_in_their_intervals_where_noise_makes_these_larger_than_any_can_be(
+    world: World, written: str, truth: float
+):
+    """Rows at all four corners; their products have as much noise as 95 % have at most, their squares some more."""
+    plan = plan_of(world, f"SELECT {written}(pay, age) FROM people", {"dp.intervals": "columns"})
+    [part] = plan.parts
+    mechanism, rows = part.mechanism, 10_000
+    assert mechanism is not None
+    linear = Linear.joint([Draw(mechanism, n) for n in range(part.measures)], Fraction(19, 20))
+    assert linear is not None
+    exact = {1: rows, 1250: 1250 * rows, 249_500**2 // 2: 249_500**2 // 2 * rows}
+    released = []
+    for share in range(0, 200, 5):
+        product = int(linear.reach([float(width == 50 * 249_500) for width in mechanism.widths]))
+        larger = {width: n + n * share // 1000 * (width > 1) for width, n in exact.items()}
+        released += [
+            [larger.get(width, sign * product if width == 50 * 249_500 else 0) for width in mechanism.widths]
+            for sign in (-1, 1)
+        ]
+    for value, low, high, *_ in shown(plan, released):
+        assert float(str(low)) <= min(truth, float(str(value))) + 1e-9
+        assert float(str(high)) >= max(truth, float(str(value))) - 1e-9
 
 
 @pytest.mark.statistical
