@@ -4,7 +4,7 @@ The rules build DuckDB trees themselves instead of transpiling, so that no cast 
 not chosen here, and so that no row can make one fail.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -479,7 +479,12 @@ def _list(node: exp.Array, scope: Scope) -> Typed:
     """ARRAY[x, y], over what is released or public."""
     if scope.level is ExpressionLevel.ROW or not node.expressions:
         raise Unsupported("a list is not answered here", position=position(node))
-    forms, shape = unify(node, [compile_expression(e, scope) for e in node.expressions], scope)
+    return list_of(node, [compile_expression(e, scope) for e in node.expressions], scope)
+
+
+def list_of(node: exp.Array, elements: Sequence[Typed], scope: Scope) -> Typed:
+    """The list of values that stand for the elements of one."""
+    forms, shape = unify(node, elements, scope)
     values = [lists.element(replace(shape, sql=form), node) for form in forms]
     return lists.listed(values, shape.type, is_of_nothing_null="name" in node.meta)
 

@@ -19,7 +19,7 @@ from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy, Bound, Possible, RowNoise
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_boolean, compile_expression, whole_constant
+from dpproxy.analysis.expressions import compile_boolean, compile_expression, list_of, whole_constant
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -156,7 +156,8 @@ def together(
     confidence: Fraction, listed: Sequence[SelectItem], calls: Mapping[exp.Expr, object], groups: int
 ) -> Fraction:
     """The confidence of each interval with which all of all rows hold at once."""
-    columns = sum(1 for item in listed if calls_in(item.node, calls))
+    shown = (each for item in listed for each in item.parts)
+    columns = sum(1 for each in shown if calls_in(each, calls))
     return 1 - (1 - confidence) / (max(1, groups) * max(1, columns))
 
 
@@ -278,17 +279,30 @@ def _add_interval(
     reads = values[place].is_number and _reads_release(node, values[place])
     if type(node) is exp.Dot or not (calls_in(node, scope.calls) or reads):
         return
-    call = scope.calls.get(node)
+    ends = [_ends(each, scope) for each in item.parts]
+    known = [each for each in ends if each is not None]
+    if len(known) < len(ends):
+        found: Sequence[Typed] = rounded_ends(UNBOUNDED, UNBOUNDED, None)
+    elif type(node) is exp.Array:
+        found = [list_of(node, side, scope.scope()) for side in zip(*known, strict=True)]
+    else:
+        [found] = known
+    add_bounds(place, item.name, found, values, columns)
+
+
+def _ends(node: exp.Expr, scope: ReleasedScope) -> tuple[Typed, Typed] | None:
+    """The ends of a value's interval, which it is itself without noise; None where none is proved."""
+    call, value = scope.calls.get(node), compile_expression(node, scope.scope())
+    if not (calls_in(node, scope.calls) or _reads_release(node, value)):
+        return value, value
     if (
         call is not None
         and isinstance(call.aggregate, OrderStatistic)
         and call.aggregate.has_ends(call.columns)
     ):
-        ends = call.aggregate.ends(call.columns)
-    else:
-        found = interval(node, scope, scope.confidence) if values[place].is_number else None
-        ends = rounded_ends(*(found or (UNBOUNDED, UNBOUNDED)), values[place].scale)
-    add_bounds(place, item.name, ends, values, columns)
+        return call.aggregate.ends(call.columns)
+    found = interval(node, scope, scope.confidence) if value.is_number else None
+    return None if found is None else rounded_ends(*found, value.scale)
 
 
 def rounded_ends(low: nodes.Expr, high: nodes.Expr, scale: int | None) -> tuple[Typed, Typed]:

@@ -22,7 +22,16 @@ class SelectItem(Struct, frozen=True):
     @property
     def bare(self) -> exp.Expr:
         """The expression without parentheses around it; those of a subquery are its own."""
-        return self.node if type(self.node) is exp.Subquery else self.node.unnest()
+        return _bare(self.node)
+
+    @property
+    def parts(self) -> list[exp.Expr]:
+        """The elements of a list, each of which has an interval of its own; of anything else itself."""
+        return [_bare(e) for e in self.bare.expressions] if type(self.bare) is exp.Array else [self.bare]
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    return node if type(node) is exp.Subquery else node.unnest()
 
 
 def is_star(node: exp.Expr) -> bool:

@@ -27,6 +27,7 @@ from dpproxy.planner.release.scope import AggregateCall
 from dpproxy.planner.release.stage import drawn_by, quantile_sql
 from dpproxy.planner.rewrites.empty import never_holds
 from dpproxy.planner.rows.relation import JoinedRows, own_nodes
+from dpproxy.planner.select_list import items
 from udfs.mechanisms.quantile import LARGEST_DENOMINATOR as FINEST
 from udfs.mechanisms.quantile import Quantile
 from udfs.mechanisms.quantiles import LARGEST_DENOMINATOR, Quantiles
@@ -110,9 +111,8 @@ def bounded(
     select: exp.Select, asked: Mapping[exp.Expr, OrderStatistic], *, intervals: bool
 ) -> Set[exp.Expr]:
     """The statistics of which bounds are asked: of those that are shown with ``intervals``, and in dp.ci_low."""
-    found = {
-        node for node in asked if intervals and any(e.unalias().unnest() == node for e in select.expressions)
-    }
+    shown = [part for item in items(select) for part in item.parts] if intervals else []
+    found = {node for node in asked if node in shown}
     for node in own_nodes(select):
         if type(node) is exp.Dot and str(getattr(node.expression, "this", "")).lower() in _BOUNDS:
             found |= {e for e in node.expression.expressions if e in asked}

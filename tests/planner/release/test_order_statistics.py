@@ -15,6 +15,7 @@ THREE = (
     "percentile_cont(0.25) WITHIN GROUP (ORDER BY age), median(age), "
     "percentile_disc(0.9) WITHIN GROUP (ORDER BY age)"
 )
+LIST = "percentile_disc(ARRAY[0.9, 0.25, 0.5]) WITHIN GROUP (ORDER BY age)"
 COLUMNS = {"dp.intervals": "columns"}
 
 
@@ -83,6 +84,8 @@ def test_errors_are_those_of_the_joint_draw(world: World):
         ("min(age)", COLUMNS, [["", "+"]]),
         ("max(age)", COLUMNS, [["", "-"]]),
         (THREE, COLUMNS, [["", *["-", "+"] * 3]]),
+        (LIST, COLUMNS, [["", *["-", "+"] * 3]]),
+        (LIST, {}, [[""]]),
         (f"dp.ci_high(median(age)), {THREE}", {}, [["", "-", "+"]]),
         ("median(age), max(pay)", COLUMNS, [["", "-", "+"], ["", "-"]]),
     ],
@@ -139,6 +142,32 @@ def test_ends_are_of_the_type_of_the_column_and_hold_what_is_shown(world: World)
     [(top, middle, top_low, top_high, low, high)] = found
     assert top_low <= top <= top_high == 500000
     assert (low, middle, high) == (20.0, 50.0, 50.0)
+
+
+def test_a_list_of_percentiles_has_lists_of_the_same_bounds(world: World):
+    """Also where all that could be shown hold together: each element is one more that may miss."""
+    for more in ("", " HAVING count(*) > 2"):
+        apart = ", ".join(LIST.replace("ARRAY[0.9, 0.25, 0.5]", q) for q in ("0.9", "0.25", "0.5"))
+        plans = [plan_of(world, f"SELECT {listed} FROM people{more}", COLUMNS) for listed in (LIST, apart)]
+        assert plans[0].parts == plans[1].parts
+    assert [o.column.type.shown for o in plans[0].outputs[1:]] == ["integer[]"] * 2
+    rows = (30, 50, 90, 20, 40, 45, 60, 70, 110)  # in rising order, then both bounds of each
+    columns = ", ".join(f"{v}::HUGEINT AS m{i}" for i, v in enumerate(rows))
+    with empty() as connection:
+        plan = plan_of(world, f"SELECT {LIST} FROM people", COLUMNS)
+        found = connection.execute(f"WITH r0 AS (SELECT 0 AS o, {columns}) {plan.answer}").fetchall()
+    assert [row[:3] for row in found] == [([90, 30, 50], [70, 20, 45], [100, 40, 60])]
+
+
+def test_a_list_has_bounds_where_each_element_has(world: World):
+    listed = "ARRAY[count(*), 100 * count(*), 7] AS a, ARRAY[count(*), ln(1 + count(*))] AS b"
+    plan = plan_of(world, f"SELECT {listed} FROM people", COLUMNS)
+    with empty() as connection:
+        [row] = connection.execute(f"WITH r0 AS (SELECT 0 AS o, 50::HUGEINT AS m0) {plan.answer}").fetchall()
+    values, _, low, high, *rest = row
+    assert rest == [None, None]
+    assert low[1] == 100 * low[0] < values[1] < high[1] == 100 * high[0]
+    assert low[2] == values[2] == high[2] == 7
 
 
 def test_what_a_unit_pays_is_shared_among_its_rows(world: World):
