@@ -484,7 +484,7 @@ def _list(node: exp.Array, scope: Scope) -> Typed:
 
 def list_of(node: exp.Array, elements: Sequence[Typed], scope: Scope) -> Typed:
     """The list of values that stand for the elements of one."""
-    forms, shape = unify(node, elements, scope)
+    forms, shape = unify(node, list(elements), scope)
     values = [lists.element(replace(shape, sql=form), node) for form in forms]
     return lists.listed(values, shape.type, is_of_nothing_null="name" in node.meta)
 

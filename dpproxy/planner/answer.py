@@ -27,7 +27,15 @@ from dpproxy.analysis.typed import Typed, null
 from dpproxy.planner.open.limits import check_answer
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.release.ceiling import most_distinct
-from dpproxy.planner.release.intervals import Distance, as_sql, calls_in, distance, half_width, interval
+from dpproxy.planner.release.intervals import (
+    Distance,
+    as_sql,
+    calls_in,
+    distance,
+    half_width,
+    interval,
+    vanishes,
+)
 from dpproxy.planner.release.scope import OF_RELEASED, AggregateCall, ReleasedScope
 from dpproxy.planner.select_list import OF_INPUT, SelectItem, items, ordinal
 from dpproxy.values.errors import AmbiguousColumn
@@ -84,7 +92,8 @@ def answer(
         if top:
             columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
         else:
-            columns[index] = _passed_on(columns[index], accuracy, scope.calls.get(node), chosen=is_chosen)
+            chosen = is_chosen or vanishes(node)
+            columns[index] = _passed_on(columns[index], accuracy, scope.calls.get(node), chosen=chosen)
     return AnswerQuery(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
 

@@ -30,7 +30,7 @@ from dpproxy.planner.open.aggregates import is_aggregate
 from dpproxy.planner.open.from_items import OpenRows
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.release.intervals import Distance, Distances, single_values
+from dpproxy.planner.release.intervals import Distance, Distances, single_values, vanishes
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.values.pgtypes import INTEGERS
 from udfs.mechanisms.averaged import Averaged, widest
@@ -89,9 +89,12 @@ class Accuracies(Struct, frozen=True):
         if not single and node.find(exp.Query):
             is_known = False
         distance = self._distance(node, singles or {}) if is_known else None
+        if distance is None:
+            return UNPROVED, None
+        chosen = any(a.chosen for a in found) or vanishes(node)
         if isinstance(distance, float):
-            return Accuracy(half=distance), None
-        return (UNPROVED if distance is None else Accuracy()), distance
+            return Accuracy(half=distance, chosen=chosen), None
+        return Accuracy(chosen=chosen), distance
 
     def within(self, node: exp.Expr) -> tuple[float, float] | None:
         """What values of a column are within, and the mean, the least and the largest of them."""
@@ -138,7 +141,10 @@ class Accuracies(Struct, frozen=True):
             halves = [(w, known[part]) for part, w in forms.items()]
             if all(isinstance(d, float) for _, d in halves):
                 return sum(abs(w) * d for w, d in halves if isinstance(d, float))
-        worst = {p: None if self._is_total(p) else self._column(p).half for p in parts}
+        worst = {
+            p: None if type(_called(p)) is exp.Sum or self._is_total(p) else self._column(p).half
+            for p in parts
+        }
         return _OfRows(self.scope, known, worst).whole(node)
 
     def _parts(self, node: exp.Expr) -> list[exp.Expr]:
@@ -182,10 +188,12 @@ class Accuracies(Struct, frozen=True):
         if column is part:
             return None if self.grouped else found.reach or half
         called, is_window = type(_called(part)), type(part) is exp.Window
-        if called is exp.Sum or (self.grouped and is_window):
+        if self.grouped and is_window:
             return None
-        if half is not None or found.reach is None:
+        is_sum = called is exp.Sum
+        if (half is not None and not is_sum) or (half is None and found.reach is None):
             return half
+        each = found.reach or duck.double(half or 0.0)
         behind = over(part, self.scope) if isinstance(part, exp.Window) else _alone
         if called in _ROW:
             made = compile_expression(part, self.scope).sql
@@ -193,16 +201,12 @@ class Accuracies(Struct, frozen=True):
             if not isinstance(call, nodes.Call):
                 return None
             others = [*call.arguments[1:2], *(duck.double(0.0) for _ in call.arguments[2:])]
-            return behind(nodes.Call(call.name, (found.reach, *others)))
-        far, many, all_of = (
-            behind(nodes.Call(name, (value,)))
-            for name, value in (
-                ("avg" if called is exp.Avg else "max", found.reach),
-                ("count", found.reach),
-                ("count", found.typed.sql),
-            )
+            return behind(nodes.Call(call.name, (each, *others)))
+        name = "sum" if is_sum else "avg" if called is exp.Avg else "max"
+        far, known, many = (
+            behind(nodes.Call(n, (v,))) for n, v in ((name, each), ("count", each), ("count", nodes.Star()))
         )
-        return duck.case([(nodes.Binary("=", many, all_of), far)], None)
+        return duck.case([(nodes.Binary("=", known, many), far)], None)
 
     def _column(self, part: exp.Expr) -> Accuracy:
         [found] = noisy(part, self.rows)

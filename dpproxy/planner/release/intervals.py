@@ -25,6 +25,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import as_double
+from dpproxy.analysis.windows import over
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.linear_forms import Block, block
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
@@ -38,6 +39,9 @@ MOST_FACTORS = 8
 _MOST_PLACES = 30
 _MOVED = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
 """Windows of one other row."""
+_TOTALS = (exp.Sum, exp.Avg)
+OF_ALL_ROWS = (*_TOTALS, exp.Min, exp.Max)
+"""Windows of several rows, which pass over NULL."""
 _NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 
 
@@ -101,13 +105,29 @@ def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[i
 
     for _ in node.walk(prune=is_end):
         pass
-    of_rows = sum(len(calls_in(n, calls)) * (scope.candidates if _is_of_all(n) else 1) for n in windows)
+    of_rows = sum(
+        len(calls_in(n, calls)) * (scope.candidates if _is_of_all(n, calls) else 1) for n in windows
+    )
     return len(blocks) + len(alone) + of_rows, blocks
 
 
-def _is_of_all(window: exp.Expr) -> bool:
-    """Whether it is the least or the largest of several rows, or the mean of what is no draw."""
-    return type(window.this) in (exp.Min, exp.Max, exp.Avg)
+def _is_of_all(window: exp.Expr, calls: Mapping[exp.Expr, AggregateCall]) -> bool:
+    """Whether it takes a bound of each of several rows, as a total of draws does not."""
+    if type(window.this) not in OF_ALL_ROWS:
+        return False
+    added = calls.get(window.this.this.unnest())
+    return type(window.this) not in _TOTALS or added is None or added.draw is None
+
+
+def vanishes(node: exp.Expr) -> bool:
+    """Whether noise may make it NULL, or what is NULL before noise a number, where a distance is known.
+
+    So does NULLIF. A quotient by NULLIF(x, 0) has no distance where x may be zero.
+    """
+    return any(
+        n.arg_key != "expression" or type(n.parent) is not exp.Div or n.expression.name != "0"
+        for n in node.find_all(exp.Nullif)
+    )
 
 
 def _step(scope: Scope, node: exp.Expr) -> float | None:
@@ -222,13 +242,17 @@ class Distances(ABC):
 
     def otherwise(self, node: exp.Expr) -> Distance | None:
         """COALESCE(x, constants): x where it is there; not of a quotient, which is none where it divides by zero."""
-        if node.find(exp.Div) is not None or any(calls_in(n, self._known) for n in node.expressions):
+        if (
+            node.find(exp.Div) is not None
+            or vanishes(node)
+            or any(calls_in(n, self._known) for n in node.expressions)
+        ):
             return None
         return self.of(node.this)
 
     def farthest(self, node: exp.Expr) -> Distance | None:
         """GREATEST and LEAST move by no more than the argument that moves most."""
-        return self._most([node.this, *node.expressions])
+        return None if vanishes(node) else self._most([node.this, *node.expressions])
 
     def case(self, node: exp.Expr) -> Distance | None:
         """Of the branch that is taken: where no noise decides which, the same is taken before noise."""
@@ -282,7 +306,7 @@ class _OfCalls(Distances):
         return half_width(call, self._confidence, alike=self._alike)
 
     def window(self, node: exp.Expr) -> Distance | None:
-        """Over groups in an order of keys: a value of another group, or a total or mean of one call."""
+        """Over groups in an order of keys: a value of another group, or one of several groups."""
         function, calls = node.this, self._released.calls
         behind = (
             *node.args.get("partition_by", ()),
@@ -292,15 +316,32 @@ class _OfCalls(Distances):
             return 0.0
         if self._released.filtered or any(calls_in(part, calls) for part in behind):
             return None  # released values decide which rows there are, or in which order
-        if type(function) in (exp.Sum, exp.Avg) and (found := self._total(node, function.this.unnest())):
+        if type(function) in _TOTALS and (found := self._total(node, function.this.unnest())):
             return found
-        if type(function) not in (*_MOVED, exp.Min, exp.Max, exp.Avg):
+        if type(function) in OF_ALL_ROWS:
+            return None if vanishes(function.this) else self._of_all(node, self.of(function.this))
+        if type(function) not in _MOVED:
             return None
         others = [v for k, v in function.args.items() if k != "this" and isinstance(v, exp.Expr)]
-        found = self.of(function.this) if type(function) in _MOVED else self._in_all_rows(function.this)
+        found = self.of(function.this)
         if found is None or any(calls_in(n, calls) for n in others):
             return None
         return found if isinstance(found, float) else self._moved(node, found)
+
+    def _of_all(self, node: exp.Expr, each: Distance | None) -> Distance | None:
+        """Of the sum, the mean, the least or the largest of rows that are within theirs; NULL where one has none.
+
+        A sum is within the sum of these, a mean within their mean, an extreme within the farthest of them.
+        """
+        if each is None or not isinstance(node, exp.Window):
+            return None
+        behind, called = over(node, self._scope), type(node.this)
+        many = behind(nodes.Call("count", (nodes.Star(),)))
+        if isinstance(each, float):
+            return f.scaled(duck.cast(many, "DOUBLE"), each) if called is exp.Sum else each
+        name = "sum" if called is exp.Sum else "avg" if called is exp.Avg else "max"
+        far, known = (behind(nodes.Call(n, (each,))) for n in (name, "count"))
+        return duck.case([(nodes.Binary("=", known, many), far)], None)
 
     def _moved(self, node: exp.Expr, far: nodes.Expr) -> nodes.Expr | None:
         """The distance in the row that a value is of; what is there instead of a row has none."""

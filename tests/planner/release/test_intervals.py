@@ -161,6 +161,11 @@ WINDOWS = (
     "count(*) - lag(count(*)) OVER (ORDER BY g)",
     "first_value(count(*)) OVER (ORDER BY g DESC) + 2 * sum(age)",
     "count(*) * 100.0 / sum(count(*)) OVER ()",
+    "sum(avg(age)) OVER (ORDER BY g)",
+    "avg(avg(age)) OVER (ORDER BY g ROWS 2 PRECEDING)",
+    "max(avg(age)) OVER ()",
+    "avg(sum(age) * 1.0 / count(*)) OVER (ORDER BY g)",
+    "sum(count(*) - sum(age)) OVER (PARTITION BY g % 2)",
 )
 
 
@@ -193,7 +198,9 @@ def test_the_interval_of_a_window_function_holds_its_value_as_often_as_it_says(w
         "rank() OVER (ORDER BY count(*))",
         "lag(count(*)) OVER (ORDER BY count(*))",
         "sum(count(*)) OVER (PARTITION BY count(*) > 5)",
-        "sum(avg(age)) OVER ()",
+        "sum(nullif(count(*), 0)) OVER ()",
+        "max(nullif(count(*), 0)) OVER ()",
+        "avg(stddev(age)) OVER ()",
         "lag(count(*), 1, sum(age)) OVER (ORDER BY g)",
         "max(count(*)) OVER (ORDER BY count(*))",
         "min(sum(age)) FILTER (WHERE g > 3) OVER ()",
@@ -238,6 +245,10 @@ def test_what_has_no_rule_says_so(world: World):
     unknown = "no interval is proved for it"
     assert accuracies(world, "ln(1 + count(*)), CASE WHEN count(*) > 3 THEN 1 ELSE 2 END") == [unknown] * 2
     assert accuracies(world, "coalesce(sum(age) / count(*), 0)") == [unknown]
+    assert (
+        accuracies(world, "coalesce(nullif(count(*), 0), 9), greatest(nullif(count(*), 0), 9)")
+        == [unknown] * 2
+    )
     assert accuracies(world, "2 * 2 * 2 * 2 * 2 * 2 * 2 * 2 * 2 * count(*)") == [unknown]
 
 
