@@ -202,12 +202,12 @@ NONE = "CASE WHEN age IS NULL THEN 'none' ELSE 'some' END"
 @pytest.mark.parametrize(
     ("dimension", "sql", "expected"),
     [
-        (f"{NONE} AS c", f"SELECT count(*) FROM t WHERE {NONE} = 'none'", False),
+        (f"{NONE} AS c", f"SELECT count(*) FROM t WHERE {NONE} = 'none'", True),
         (f"{NONE} AS c", f"SELECT count(*) FROM t WHERE {NONE} = 'some'", True),
         ("coalesce(age, -1) AS c", "SELECT count(*) FROM t WHERE coalesce(age, -1) = -1", False),
         ("coalesce(age, -1) AS c", "SELECT count(*) FROM t WHERE coalesce(age, -1) = 9", False),
         ("CASE WHEN age < 20 THEN 'young' ELSE 'old' END AS c", "SELECT count(*) FROM t", True),
-        ("k IS NULL AS c", "SELECT count(*) FROM t WHERE k IS NULL", False),
+        ("k IS NULL AS c", "SELECT count(*) FROM t WHERE k IS NULL", True),
         ("nul", "SELECT nul, count(*) FROM t GROUP BY nul", True),
         ("nul", "SELECT count(*) FROM t", False),
         ("nul", "SELECT count(*) FROM t WHERE nul IS NULL", False),

@@ -122,6 +122,12 @@ NULLS = (
         "SELECT k, b, count(*) FROM t GROUP BY k, b",
         "SELECT CASE k WHEN 'a' THEN 'A' WHEN 'b' THEN 'B' END AS z, count(*) FROM t WHERE k <> 'c' GROUP BY z",
     ),
+    ("SELECT coalesce(x, -1) AS z, count(*) FROM t GROUP BY z", "SELECT count(*) FROM t"),
+    (
+        "SELECT CASE WHEN x IS NULL THEN 'none' ELSE 'some' END AS z, count(*) FROM t GROUP BY z",
+        "SELECT count(*) FROM t",
+    ),
+    ("SELECT k IS NULL AS z, count(*) FROM t GROUP BY z", "SELECT count(*) FROM t WHERE k IS NULL"),
 )
 NO = (
     (NUMBERS, "SELECT count(*) FROM t WHERE x IS NULL"),
@@ -129,16 +135,10 @@ NO = (
     (NUMBERS, "SELECT b, count(*) FROM t WHERE x IS NOT NULL GROUP BY b"),
     (NUMBERS, "SELECT CASE WHEN x < 5 THEN 'low' ELSE 'high' END AS z, count(*) FROM t GROUP BY z"),
     (NUMBERS, "SELECT sum(y) FROM t WHERE coalesce(x, 3) = 3"),
-    ("SELECT coalesce(x, -1) AS z, count(*) FROM t GROUP BY z", "SELECT count(*) FROM t"),
-    (
-        "SELECT CASE WHEN x IS NULL THEN 'none' ELSE 'some' END AS z, count(*) FROM t GROUP BY z",
-        "SELECT count(*) FROM t",
-    ),
     (
         "SELECT k, count(*) FROM t GROUP BY k",
         "SELECT CASE k WHEN 'a' THEN 'A' ELSE 'rest' END AS z, count(*) FROM t GROUP BY z",
     ),
-    ("SELECT k IS NULL AS z, count(*) FROM t GROUP BY z", "SELECT count(*) FROM t WHERE k IS NULL"),
     (FINE, "SELECT count(*) FROM t"),  # rows whose k is not declared
     (FINE, "SELECT b, count(*) FROM t GROUP BY b"),
     (FINE, "SELECT count(*) FROM t WHERE k IS NULL"),
