@@ -4,17 +4,13 @@ Of each kind of answer 300 are drawn on data of several shapes, from the exact s
 half-width that is possible is the 95 % quantile of the distances that noise makes, on the largest of the shapes.
 """
 
-import argparse
-import os
-import sys
 from collections.abc import Sequence
 
 import duckdb
 import numpy as np
 
 from tests.assurance.test_coverage import DDL, POLICY, SHAPES, TIGHT, WIDE, answered
-from tests.bench.report import conditions
-from tests.bench.results import Result, write
+from tests.bench.results import command
 from tests.golden.world import World, build
 
 ANSWERS, MANY = 300, 20_000
@@ -26,17 +22,7 @@ Held = tuple[int, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--small", action="store_true")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    before = os.getloadavg()[0]
-    kinds = KINDS[:1] if options.small else KINDS
-    rows = measured(kinds, 20 if options.small else ANSWERS)
-    found = Result(f"{conditions(before)}.", rows)
-    sys.stdout.write(f"{found}\n")
-    if options.write:
-        write("intervals", found)
+    command("intervals", lambda small: measured(KINDS[:1], 20) if small else measured(KINDS, ANSWERS))
 
 
 def measured(kinds: Sequence[str], answers: int) -> list[list[str]]:

@@ -11,9 +11,6 @@ within: with the table's own truth alone an interval may be short there at the c
 Nobody has to reach the bound: no interval is known that does for several sums at once.
 """
 
-import argparse
-import os
-import sys
 from collections.abc import Callable, Sequence
 from math import log
 
@@ -24,8 +21,7 @@ from scipy.optimize import linprog
 
 from dpproxy.algebra.plan import Plan
 from tests.assurance.test_coverage import DDL, POLICY
-from tests.bench.report import conditions
-from tests.bench.results import Result, write
+from tests.bench.results import command
 from tests.golden.world import World, build, plan_of
 from tests.planner.release.test_intervals import shown
 from udfs.mechanisms.laplace import Laplace
@@ -46,16 +42,7 @@ STEPS, DRAWS = 31, 400
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--small", action="store_true")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    before = os.getloadavg()[0]
-    rows = measured(CASES[:1] if options.small else CASES)
-    found = Result(f"{conditions(before)}.", rows)
-    sys.stdout.write(f"{found}\n")
-    if options.write:
-        write("least-widths", found)
+    command("least-widths", lambda small: measured(CASES[:1] if small else CASES))
 
 
 def measured(cases: Sequence[tuple[str, str, str]]) -> list[list[str]]:

@@ -4,12 +4,15 @@ A benchmark with ``--write`` stores its table as a file, cells between tabs, bel
 was measured, and fills the page. In the page each table has a place, between two comments that name its file.
 """
 
+import argparse
+import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.report import markdown
+from tests.bench.report import conditions, markdown
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, FOLDER = DOCS / "measured.md", DOCS / "measured"
@@ -94,6 +97,20 @@ def write(name: str, result: Result) -> None:
     lines = [f"# {result.conditions}".strip(), *("\t".join(row) for row in result.rows)]
     (FOLDER / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     main()
+
+
+def command(name: str, measured: Callable[[bool], Sequence[Sequence[str]]]) -> None:
+    """Print a table, measured as a whole or ``--small``, and ``--write`` it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--small", action="store_true", help="few of it: shows that it works")
+    parser.add_argument("--write", action="store_true", help="store the table for docs/measured.md")
+    options = parser.parse_args()
+    before = os.getloadavg()[0]
+    rows = measured(options.small)
+    result = Result(f"{conditions(before)}.", rows)
+    sys.stdout.write(f"{result}\n")
+    if options.write:
+        write(name, result)
 
 
 def summary() -> Result:
