@@ -157,12 +157,23 @@ class ReleaseStore:
 def _paid(
     connection: book.StoreConnection, beginnings: Sequence[bytes], payer: Account
 ) -> list[tuple[int, int]]:
+    found = list[tuple[int, int]]()
+    for each in sorted(set(beginnings), key=len):
+        if _is_wide(each) and each in beginnings:
+            rows = connection.execute(_FEW, (*payer.own, *_between(each), MOST_PAID + 1)).fetchall()
+            if len(rows) <= MOST_PAID:
+                found += [(origin, nano) for origin, nano, is_paid in rows if is_paid]
+                beginnings = [b for b in beginnings if not b.startswith(each)]
+    if not beginnings:
+        return found
     values: list[object] = []
     for each in beginnings:
-        between = each, each + b"\xff" * (KEY - len(each))
-        values += (*between, *payer.own, MOST_PAYMENTS) if _is_wide(each) else (*between, *payer.own)
-        values.append(MOST_PAID)
-    return connection.execute(paid(beginnings), values).fetchall()
+        values += (*_between(each), *payer.own, *((MOST_PAYMENTS,) if _is_wide(each) else ()), MOST_PAID)
+    return found + connection.execute(paid(beginnings), values).fetchall()
+
+
+def _between(beginning: bytes) -> tuple[bytes, bytes]:
+    return beginning, beginning + b"\xff" * (KEY - len(beginning))
 
 
 def paid(beginnings: Sequence[bytes]) -> str:
@@ -181,6 +192,11 @@ def _is_wide(beginning: bytes) -> bool:
     return len(beginning) < KEY and not beginning[FAMILY:].strip(b"\0")
 
 
+_FEW: Final = (
+    "SELECT r.origin, r.nano, EXISTS "
+    "(SELECT 1 FROM debit d WHERE d.origin = r.origin AND d.kind = ? AND d.name = ? AND d.member = ?) "
+    "FROM release r WHERE r.key >= ? AND r.key <= ? LIMIT ?"
+)
 _SETTLED: Final = "SELECT 1 FROM release WHERE origin = ?"
 # Not a join: with the values bound, SQLite would read every debit there ever was.
 _PAID: Final = (

@@ -306,10 +306,11 @@ class Answers:
         self, execution: Execution, question: Question, reserve: Callable[[Charge], Reserved]
     ) -> Reserved:
         self._deadlines.check(question.key)
-        for part in execution.plan.charged:
-            if part.exact not in execution.accepted:
+        for part in () if execution.accepted else execution.plan.charged:
+            exact = part.exact
+            if exact not in execution.accepted:
                 self._backend.check(part.query, part.prepares)
-                execution.accepted.add(part.exact)
+                execution.accepted.add(exact)
         charge = payment.charge(execution.caller, execution.plan, question.part, question.key)
         if question.part.groups <= FEW or self._can_pay(charge):
             self._release.prepare(question.part)

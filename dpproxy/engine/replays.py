@@ -1,7 +1,7 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 
@@ -210,9 +210,10 @@ class Replays:
         """The part as derived from stored releases and from a cube: from both where that is more accurate."""
         own = question.part.mechanism
         cube = self._cube_answer(execution, question)
-        summed = self._summed_answer(execution, question, beside=cube is not None)
+        paid = self._paid(execution, question)
+        summed = self._summed_answer(execution, question, paid, beside=cube is not None)
         if summed is None and cube is None:
-            return self._together(execution, question)
+            return self._together(execution, question, paid)
         both = None if summed is None or cube is None else with_cube(summed, cube)
         return both or min(
             (one for one in (summed, cube) if one is not None),
@@ -257,7 +258,16 @@ class Replays:
             table = payloads.derive(table, found, part)
         return PartAnswer(Released(table, loss), summed=summed(of.mechanism, found)[0], origins=(stored.id,))
 
-    def _summed_answer(self, execution: Execution, question: Question, *, beside: bool) -> PartAnswer | None:
+    def _paid(self, execution: Execution, question: Question) -> dict[int, int]:
+        """(charge, nano-epsilon) of the releases that a part could follow from, alone or together."""
+        asked = question.asked
+        if asked is None or question.part.mechanism is None:
+            return {}
+        return dict(self._releases.paid((asked.rows[:FAMILY], *origins(asked)), execution.account))
+
+    def _summed_answer(
+        self, execution: Execution, question: Question, paid: Mapping[int, int], *, beside: bool
+    ) -> PartAnswer | None:
         """The part as derived from a stored release of finer groups or more columns: from the most accurate one.
 
         It is averaged with what follows from other releases, but not where this run has drawn it itself: figures of
@@ -266,9 +276,7 @@ class Replays:
         part, asked = question.part, question.asked
         if asked is None or part.mechanism is None:
             return None
-        beginnings = origins(asked)
-        paid = dict(self._releases.paid(beginnings, execution.account))
-        with self._shelf(execution, beginnings, paid) as shelf:
+        with self._shelf(execution, asked.rows[:FAMILY], paid) as shelf:
             usable = shelf.usable(asked, paid)
             possible = [o for o in shelf.index.within(asked.conditions) if usable(o) is not None]
         # Most accurate first; whatever is less accurate than was asked for is looked at where it can be averaged with.
@@ -295,17 +303,17 @@ class Replays:
         ]
         return sorted(found, key=lambda one: one[:2])
 
-    def _together(self, execution: Execution, question: Question) -> PartAnswer | None:
+    def _together(
+        self, execution: Execution, question: Question, paid: Mapping[int, int]
+    ) -> PartAnswer | None:
         """The part from several stored releases that answer it only together."""
         part, asked = question.part, question.asked
         if asked is None or part.mechanism is None or part.believed:
             return None
         if not all(map(adds_up, asked.measures)):
             return None
-        rows = (asked.rows[:FAMILY],)
-        paid = dict(self._releases.paid(rows, execution.account))
         among = {origin for origin, nano in paid.items() if nano >= part.loss.nano}
-        with self._shelf(execution, rows, paid) as shelf:
+        with self._shelf(execution, asked.rows[:FAMILY], paid) as shelf:
             for make in (self._of_rows, self._of_figures):
                 made = make(shelf, among, asked, part)
                 worst = 1.0 if made is not None and execution.fresh & set(made.origins) else execution.worst
@@ -375,11 +383,9 @@ class Replays:
         return None
 
     @contextmanager
-    def _shelf(
-        self, execution: Execution, beginnings: tuple[bytes, ...], paid: Iterable[int]
-    ) -> Iterator["_Shelf"]:
+    def _shelf(self, execution: Execution, family: bytes, paid: Iterable[int]) -> Iterator["_Shelf"]:
         """Those of the releases that may answer, as they were found for the last question, and what has changed."""
-        place = (execution.account, beginnings)
+        place = (execution.account, family)
         shelf = self._shelves.get(place)
         if shelf is None:
             shelf = _Shelf()
