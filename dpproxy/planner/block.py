@@ -24,6 +24,7 @@ from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
 from dpproxy.planner.answer import AnswerQuery, answer, is_selected, limits, row_number, together
+from dpproxy.planner.keys.conditions import conditions_of
 from dpproxy.planner.keys.discovery import Chosen, choose, selecting
 from dpproxy.planner.keys.empty_groups import hiding, threshold, with_rows
 from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
@@ -179,7 +180,7 @@ class _Block(Struct, frozen=True):
 
     def branch(self, present: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
-        keys = group_keys(present, self.rows, self.planning, self._conditions())
+        keys = self._keys(present)
         groups = keys.count
         draws = groups * (len(self.aggregates) + len(self.refined))
         if draws > MOST_DRAWS and not keys.discovered:
@@ -242,18 +243,11 @@ class _Block(Struct, frozen=True):
             if (query := chosen([key.raw, key.typed.sql], self.rows.conditions, self.planning)) is not None
         ]
 
-    def _conditions(self) -> list[exp.Expr]:
-        """What WHERE says, here and in a subquery that stands alone in FROM."""
-        scans = self.rows.scans
-        written = {n.name: n for n in self.every if type(n) is exp.Column}
-        known = [
-            c.transform(lambda n: written.get(n.name, n).copy() if type(n) is exp.Column else n)
-            for c in (scans[0].known if len(scans) == 1 else ())
-        ]
-        return [*conjuncts(self.select.args.get("where")), *known]
+    def _keys(self, nodes_: Sequence[exp.Expr]) -> Keys:
+        return group_keys(nodes_, self.rows, self.planning, conditions_of(self.select, self.rows, self.every))
 
     def _shape(self, node: exp.Expr) -> Typed:
-        found = group_keys([node], self.rows, self.planning, self._conditions()).listed[0]
+        found = self._keys([node]).listed[0]
         return found.constant or replace(found.typed, type=found.type)
 
     def _release(
@@ -296,7 +290,7 @@ class _Block(Struct, frozen=True):
             numbers += [number] if number not in numbers else []
             calls[node] = call
         for node, mode in modes.items():
-            values = group_keys([mode.written], self.rows, self.planning, self._conditions())
+            values = self._keys([mode.written])
             empty = never_holds(self.select) or (
                 isinstance(node, exp.Filter) and is_false(node.expression.this)
             )

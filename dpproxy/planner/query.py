@@ -1,6 +1,6 @@
 """From an accepted statement to its plan: one pass finds the parts, a second one shares the loss among them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -46,6 +46,7 @@ from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
 from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rewrites.existence import existence
+from dpproxy.planner.rewrites.extremes import over_values
 from dpproxy.planner.rewrites.filters import with_filters
 from dpproxy.planner.rewrites.laterals import without_laterals
 from dpproxy.planner.rewrites.public_keys import among_listed
@@ -279,9 +280,16 @@ def _of_rows(
     of_people = not top and bool(select.args.get("group")) and _is_by_people(select, rows)
     select = with_few_sums(with_filters(select, rows, of_people=of_people))
     halves = over_sets(select, rows) or (None if top else in_two(select, rows))
+    values: Mapping[str, exp.Select] = {}
+    if halves is None and not of_people and (shared := over_values(select, rows, planning)) is not None:
+        halves, values = shared
     if halves is not None:
         inner, outer = halves
-        planned = {ROWS: _selected(rows, inner, ROWS, planning, env, top=False)}
+        planned = {
+            name: _selected(rows, query, name, planning, env, top=False)
+            for name, query in {ROWS: inner, **values}.items()
+            if name != ROWS or outer.args.get("from_") is not None
+        }
         return _select(outer, alias, planning, replace(env, planned=planned), top=top)
     return _selected(rows, select, alias, planning, env, top=top)
 

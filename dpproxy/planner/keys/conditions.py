@@ -10,10 +10,21 @@ from dpproxy.analysis.keys import GroupKey, held, of_moments
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.scopes import Scope
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import FLOATS, TIMESTAMPTZ, SqlType
+
+
+def conditions_of(select: exp.Select, rows: JoinedRows, keys: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """What WHERE says, here and in a subquery that stands alone in FROM: there of columns as ``keys`` are written."""
+    written = {n.name: n for n in keys if type(n) is exp.Column}
+    known = [
+        c.transform(lambda n: written.get(n.name, n).copy() if type(n) is exp.Column else n)
+        for c in (rows.scans[0].known if len(rows.scans) == 1 else ())
+    ]
+    return [*conjuncts(select.args.get("where")), *known]
 
 
 def asked_key(

@@ -54,12 +54,13 @@ def key_of(
     try:
         return derived.key_of(node, rows, planning, at, conditions)
     except (BoundsMissing, Unsupported):
-        if not any(_is_discovered(column, rows) for column in node.find_all(exp.Column)):
+        if not any(is_discovered(column, rows) for column in node.find_all(exp.Column)):
             raise
     return unlisted(node, rows, planning, at)
 
 
-def _is_discovered(node: exp.Column, rows: JoinedRows) -> bool:
+def is_discovered(node: exp.Column, rows: JoinedRows) -> bool:
+    """Whether it is a column of which nobody listed the values."""
     found = list(rows.candidates(node))
     return len(found) == 1 and isinstance(getattr(found[0][1], "domain", None), Discovered)
 
@@ -72,7 +73,7 @@ def unlisted(node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | Non
         return _column(node, rows, at)
 
     def leaf(inner: exp.Expr) -> Typed | None:
-        if type(inner) is not exp.Column or not _is_discovered(inner, rows):
+        if type(inner) is not exp.Column or not is_discovered(inner, rows):
             return rows.leaf(inner)
         typed, raw, inside = _limited(inner, rows)
         # Bounded in its own place: the engine may compute an expression before it filters rows.

@@ -5,7 +5,7 @@ numbers: each is an outer query over the columns of an inner one. So are windows
 which are released first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -40,8 +40,8 @@ def in_two(select: exp.Select, rows: JoinedRows) -> Halves | None:
 def _distinct(select: exp.Select, rows: JoinedRows) -> Halves:
     """DISTINCT of what windows compute."""
     listed = expanded(select, rows)
-    return _inner(select, [i.node for i in listed]), _outer(
-        [_held(n) for n in range(len(listed))], listed
+    return inner_query(select, [i.node for i in listed]), _outer(
+        [held_in(n) for n in range(len(listed))], listed
     ).distinct()
 
 
@@ -71,9 +71,9 @@ def _first_rows(select: exp.Select, on: list[exp.Expr], rows: JoinedRows) -> Hal
     number = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], over="OVER")
     if rest:
         number.set("order", exp.Order(expressions=rest))
-    inner = _inner(select, [*(i.node for i in listed), number])
-    is_first = exp.EQ(this=_held(len(listed)), expression=exp.Literal.number(1))
-    return inner, _outer([_held(n) for n in range(len(listed))], listed).where(is_first)
+    inner = inner_query(select, [*(i.node for i in listed), number])
+    is_first = exp.EQ(this=held_in(len(listed)), expression=exp.Literal.number(1))
+    return inner, _outer([held_in(n) for n in range(len(listed))], listed).where(is_first)
 
 
 def _over_groups(select: exp.Select, rows: JoinedRows) -> Halves | None:
@@ -92,10 +92,10 @@ def _over_groups(select: exp.Select, rows: JoinedRows) -> Halves | None:
         is_aggregate = is_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this")
         if not (is_aggregate or node in keys):
             return node
-        return columns.setdefault(node, _held(len(columns))).copy()
+        return columns.setdefault(node, held_in(len(columns))).copy()
 
     shown = [_in_own(i.node, held) for i in listed]
-    inner = _inner(select, list(columns))
+    inner = inner_query(select, list(columns))
     inner.set("group", exp.Group(expressions=[k.copy() for k in keys]))
     inner.set("having", _copied(select, "having"))
     outer = _outer(shown, listed)
@@ -107,38 +107,67 @@ def over_sets(select: exp.Select, rows: JoinedRows) -> Halves | None:
 
     None for a SELECT without them.
     """
-    group = select.args.get("group")
-    if group is None or not has_windows(select):
+    if select.args.get("group") is None or not has_windows(select):
         return None
     sets = grouping_sets(select, rows)
-    if len(sets) == 1:
-        return None
+    return over_released(select, rows, sets, {}) if len(sets) > 1 else None
+
+
+def over_released(
+    select: exp.Select,
+    rows: JoinedRows,
+    sets: Sequence[Sequence[exp.Expr]],
+    instead: Mapping[exp.Expr, Callable[[Sequence[exp.Expr]], exp.Expr]],
+) -> Halves:
+    """Aggregates and keys are columns of the inner query, but for what stands ``instead`` of some.
+
+    What stands there is made of the columns that hold the keys.
+    """
     listed = expanded(select, rows)
-    keys = {_plain(node): node for keys in sets for node in keys}
+    keys = {_plain(node): node for of in sets for node in of}
     columns: dict[exp.Expr, exp.Column] = {}
 
     def held(node: exp.Expr) -> exp.Expr:
+        if node in instead:
+            return instead[node]([held(key) for key in keys.values()])
         is_aggregate = is_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this")
         node = keys.get(_plain(node), node)
-        if not (is_aggregate or isinstance(node, exp.Grouping) or node in keys.values()):
+        if not (is_aggregate or isinstance(node, exp.Grouping | exp.Column) or node in keys.values()):
             return node
-        return columns.setdefault(node, _held(len(columns))).copy()
+        return columns.setdefault(node, held_in(len(columns))).copy()
 
     outer = _outer([_in_own(i.node, held) for i in listed], listed)
-    order = select.args.get("order")
-    for entry in order.expressions if order is not None else ():
-        is_named = type(entry.this) is exp.Column and any(i.name == entry.this.name for i in listed)
-        this = entry.this.copy() if is_named else _in_own(entry.this, held)
-        outer = outer.order_by(exp.Ordered(**{**entry.args, "this": this}), copy=False)
+    outer.set("order", _ordered(select, listed, held))
     for name in ("limit", "offset", "distinct"):
         outer.set(name, _copied(select, name))
-    inner = _inner(select, list(columns))
+    having = _copied(select, "having")
+    if having is not None and any(node in instead for node in own_nodes(having)):
+        outer = outer.where(_in_own(having.this, held), copy=False)
+        having = None
+    if having is None and not columns:
+        outer.set("from_", None)
+    inner = inner_query(select, list(columns) or [exp.Count(this=exp.Star())])
     tuples = [exp.Tuple(expressions=[node.copy() for node in of]) for of in sets]
-    inner.set("group", exp.Group(expressions=[exp.GroupingSets(expressions=tuples)]))
-    inner.set("having", _copied(select, "having"))
-    inner.set("limit", None)
-    inner.set("offset", None)
+    group = exp.Group(expressions=[exp.GroupingSets(expressions=tuples)]) if keys else None
+    for name, clause in (("group", group), ("having", having), ("limit", None), ("offset", None)):
+        inner.set(name, clause)
     return inner, outer
+
+
+def _ordered(
+    select: exp.Select, listed: list[SelectItem], held: Callable[[exp.Expr], exp.Expr]
+) -> exp.Order | None:
+    """ORDER BY of the outer query: names of the list stay."""
+    order = select.args.get("order")
+    if order is None:
+        return None
+
+    def of(entry: exp.Ordered) -> exp.Ordered:
+        is_named = type(entry.this) is exp.Column and any(i.name == entry.this.name for i in listed)
+        this = entry.this.copy() if is_named else _in_own(entry.this, held)
+        return exp.Ordered(**{**entry.args, "this": this})
+
+    return exp.Order(expressions=[of(entry) for entry in order.expressions])
 
 
 def _in_own(tree: exp.Expr, held: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
@@ -162,7 +191,8 @@ def _copied(select: exp.Select, name: str) -> exp.Expr | None:
     return None if clause is None else clause.copy()
 
 
-def _inner(select: exp.Select, shown: list[exp.Expr]) -> exp.Select:
+def inner_query(select: exp.Select, shown: list[exp.Expr]) -> exp.Select:
+    """The SELECT over the same rows with a list of its own, not grouped yet."""
     inner = select.copy()
     for name in ("distinct", "order", "group", "having"):
         inner.set(name, None)
@@ -178,7 +208,8 @@ def _outer(shown: list[exp.Expr], listed: list[SelectItem]) -> exp.Select:
     return exp.select(*columns).from_(exp.Table(this=exp.to_identifier(ROWS, quoted=True)))
 
 
-def _held(place: int) -> exp.Column:
+def held_in(place: int) -> exp.Column:
+    """The column of an inner query."""
     return exp.column(f"#{place}", quoted=True)
 
 
