@@ -274,7 +274,7 @@ class Known(Struct, frozen=True):
 
     def correlation(self, sign: int) -> nodes.Expr:
         """How far a correlation is below what is released (sign 1), or above it (-1)."""
-        return self._correlation(lambda _, below, above: below if sign > 0 else above)
+        return self._correlation(lambda _, end: end, (sign,))
 
     def correlation_squared(self, sign: int) -> nodes.Expr:
         """How far its square is below what is released (sign 1), or above it (-1)."""
@@ -293,14 +293,16 @@ class Known(Struct, frozen=True):
 
         return self._correlation(far)
 
-    def _correlation(self, made: Callable[..., nodes.Expr]) -> nodes.Expr:
-        """``made`` of the correlation, and of how far one before noise is below and above it."""
+    def _correlation(self, made: Callable[..., nodes.Expr], signs: Sequence[int] = (1, -1)) -> nodes.Expr:
+        """``made`` of the correlation, and of how far one before noise is below (sign 1) or above it (-1)."""
         v, w = (f.greatest(self.of[name].value, duck.double(_LEAST)) for name in (XX, YY))
         spread, steep = f.root(f.times(v, w)), f.root(f.over(w, v))
         named = [spread, steep, f.over(_ONE, steep), f.over(self.of[XY].value, spread)]
-        return f.named("q", named, lambda taken: self._turned(taken, made))
+        return f.named("q", named, lambda taken: self._turned(taken, made, signs))
 
-    def _turned(self, taken: Sequence[nodes.Expr], made: Callable[..., nodes.Expr]) -> nodes.Expr:
+    def _turned(
+        self, taken: Sequence[nodes.Expr], made: Callable[..., nodes.Expr], signs: Sequence[int]
+    ) -> nodes.Expr:
         """With the root of the product of the variances, those of their quotients, and the correlation."""
         spread, steep, flat, r = taken
         x, y, n = self.of[X], self.of[Y], self.of[COUNT].value
@@ -334,12 +336,12 @@ class Known(Struct, frozen=True):
             slack = f.plus(more_apart, f.times(t, f.plus(near.of(apart), more_apart)), bent)
             more = f.plus(f.over(crossed, n), f.times(size, f.plus(f.times(t, more_apart), bent)))
             within = Within(g, more, slack)
-            ends = [farthest(near, a, both, moved, within, sign, self.unknown) for sign in (1, -1)]
+            ends = [farthest(near, a, both, moved, within, sign, self.unknown) for sign in signs]
             return f.named("h", ends, lambda taken: drawn_in(r, f.root(rest), *taken))
 
         def drawn_in(r: nodes.Expr, root: nodes.Expr, *ends: nodes.Expr) -> nodes.Expr:
             """What is between is nearer to 0 by the root at most."""
-            past = f.minus(r, ends[0]), f.minus(f.scaled(r, -1.0), ends[1])
+            past = (f.minus(f.scaled(r, float(sign)), end) for sign, end in zip(signs, ends, strict=True))
             inner = [
                 f.plus(end, f.times(f.greatest(each, _ZERO), f.minus(_ONE, root)))
                 for end, each in zip(ends, past, strict=True)
