@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.rows.conditions import has_value
-from dpproxy.planner.rows.fields import Declared, Field
+from dpproxy.planner.rows.fields import Declared, Field, Referring
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.policy.model import References
 
@@ -27,7 +27,7 @@ def _needs(condition: exp.Expr, scan: Scan, rows: JoinedRows) -> bool:
 
 
 def _is_declared(condition: exp.Expr, scan: Scan, rows: JoinedRows) -> bool:
-    """Whether a declared column whose values are those of a public one equals that: each has a row."""
+    """Whether a column that is declared to refer to one of the item equals that: each value has a row."""
     if type(condition) is not exp.EQ:
         return False
     sides = [_column(side, rows) for side in (condition.this, condition.expression)]
@@ -37,6 +37,10 @@ def _is_declared(condition: exp.Expr, scan: Scan, rows: JoinedRows) -> bool:
 
 
 def _refers(field: Field, own: Field, scan: Scan) -> bool:
+    if isinstance(field, Referring) and isinstance(own, Referring) and field.refers:
+        # Rows of a unit that the other table does not have are not read.
+        is_key = own.is_unit and own.link == field.link == (scan.table, own.name)
+        return is_key and scan.whole and not field.may_miss
     domain = field.domain if isinstance(field, Declared) and not field.may_miss else None
     table = scan.item.query if isinstance(scan.item, nodes.Subquery) else None
     return (

@@ -74,6 +74,18 @@ def world(request: pytest.FixtureRequest) -> World:
         ("v.ward", f"{VISITS} WHERE v.person IS NULL", {("A", 0), ("B", 0), (None, 2)}),
         ("v.urgent", VISITS, {(True, 2), (False, 1), (None, 3)}),
         ("v.ward IS NULL", VISITS, {(False, 3), (True, 3)}),
+        ("p.city", "visits v LEFT JOIN people p ON v.person = p.id", {("Oslo", 2), ("Rome", 2)}),
+        ("p.city", "people p RIGHT JOIN visits v ON v.person = p.id", {("Oslo", 2), ("Rome", 2)}),
+        (
+            "p.city",
+            "visits v LEFT JOIN people p ON v.person = p.id AND p.age > 35",
+            {("Oslo", 0), ("Rome", 2), (None, 2)},
+        ),
+        (
+            "p.city",
+            "visits v LEFT JOIN (SELECT id, city FROM people WHERE age > 35) p ON v.person = p.id",
+            {("Oslo", 0), ("Rome", 2), (None, 2)},
+        ),
         ("p.city", "people p FULL JOIN visits v ON v.person = p.id", {("Oslo", 2), ("Rome", 4), (None, 0)}),
         ("x.n", f"people p LEFT JOIN {EACH} ON x.person = p.id", {(0, 0), (1, 0), (2, 2), (None, 2)}),
         (
