@@ -61,8 +61,11 @@ def test_the_same_through_parameters(twin: Twin):
 
 
 def test_a_huge_value_is_covered_by_noise_as_large(proxies: tuple[Proxy, Proxy]):
-    """False alarm: the noise of a mechanism of epsilon 0.1 is within 1e-10 of its bound: below 1e-10."""
-    sql = "SELECT sum(CASE WHEN id = 7 THEN 1000000000000 ELSE 0 END) FROM people WHERE age >= 0"
+    """False alarm: the noise of a mechanism of epsilon 0.1 is within 1e-10 of its bound: below 1e-10.
+
+    With 0 for the others, it would be a count times the value, whose noise is 0 in one of 20 answers.
+    """
+    sql = "SELECT sum(CASE WHEN id = 7 THEN 1000000000000 ELSE age - age END) FROM people WHERE age >= 0"
     with Raw(proxies[0]) as without_her, Raw(proxies[1]) as with_her:
         assert abs(Decimal(without_her.value(sql))) > 100
         assert abs(Decimal(with_her.value(sql)) - 10**12) > 100
