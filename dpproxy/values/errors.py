@@ -219,6 +219,12 @@ class UndefinedFunction(Refusal):
     sqlstate = "42883"
 
 
+class AmbiguousFunction(Refusal):
+    """A call that fits several functions of one name."""
+
+    sqlstate = "42725"
+
+
 class DuplicateAlias(Refusal):
     """One name for two entries of FROM."""
 

@@ -15,8 +15,9 @@ from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import PresenceField, Public, no_keys
 from dpproxy.planner.rows.relation import Scan
+from dpproxy.planner.rows.scans import with_facts
 from dpproxy.values.errors import TooComplex
-from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column
+from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
 
 MOST_WRITTEN = 2_000
 """Rows of a public subquery that are written into the statement."""
@@ -131,15 +132,11 @@ def _constant(value: object, kind: str) -> nodes.Expr:
 
 
 def _shape(planning: Planning, source: nodes.Item, column: str, typed: Typed) -> Callable[[str], Typed]:
-    """The value that is held under a name; the length of its longest text is a fact."""
+    """The value that is held under a name, with bounds that are facts."""
 
     def shape(name: str) -> Typed:
-        longest = typed.longest
-        if longest is None and typed.type.oid in TEXTS:
-            length = duck.call("max", duck.call("length", duck.column(column)))
-            [[found]] = planning.context.facts(nodes.Select((length,), source))
-            longest = found if isinstance(found, int) else 0
-        return replace(typed, sql=duck.column(name), longest=longest, is_constant=False, presence=None)
+        held = replace(typed, sql=duck.column(name), is_constant=False, presence=None)
+        return with_facts(held, planning, source, column, 10 ** (typed.scale or 0))
 
     return shape
 

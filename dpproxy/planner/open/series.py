@@ -18,8 +18,14 @@ from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, number
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.values.errors import InvalidParameter, TooComplex, UndefinedColumn, Unsupported
-from dpproxy.values.pgtypes import DATE, INT4, INT8, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from dpproxy.values.errors import (
+    AmbiguousFunction,
+    InvalidParameter,
+    TooComplex,
+    UndefinedColumn,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import DATE, INT4, INT8, INTEGERS, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, SqlType
 from dpproxy.wire.intervals import Interval
 
 NAME = "generate_series"
@@ -104,8 +110,8 @@ def open_series(node: exp.ExplodingGenerateSeries, alias: str, planning: Plannin
     scope = Scope(ExpressionLevel.RELEASED, _no_column, planning.parameters)
     start = compile_expression(node.args["start"], scope)
     end = compile_expression(node.args["end"], scope)
-    if start.type is end.type is UNKNOWN and _has_interval(node):
-        start = settle(start, TIMESTAMPTZ, scope, node)
+    if start.type is end.type is UNKNOWN:
+        start = settle(start, _of_texts(node, scope), scope, node)
     end = settle(end, start.type, scope, node)
     start = settle(start, end.type, scope, node)
     if not (start.is_number or start.is_moment or instants.is_instant(start)):
@@ -141,6 +147,22 @@ def open_series(node: exp.ExplodingGenerateSeries, alias: str, planning: Plannin
             last=None if start.is_number else max(v.last for v in ends),  # type: ignore[type-var]
         )
     return _relation(values or [start], shape, alias, planning, is_empty=not values)
+
+
+def _of_texts(node: exp.ExplodingGenerateSeries, scope: Scope) -> SqlType:
+    """The type of two texts: that of the step, where it has one."""
+    if _has_interval(node):
+        return TIMESTAMPTZ
+    step = node.args.get("step")
+    found = UNKNOWN if step is None else compile_expression(step, scope).type
+    if found.oid not in INTEGERS:
+        given = "unknown, unknown" + ("" if step is None else ", unknown")
+        raise AmbiguousFunction(
+            f"function generate_series({given}) is not unique",
+            hint="Say the type of an end: date '2024-01-31'.",
+            position=position(node),
+        )
+    return found
 
 
 def _relation(values: list[Typed], shape: Typed, alias: str, planning: Planning, *, is_empty: bool) -> Open:

@@ -59,6 +59,15 @@ class Grouped(Struct, frozen=True):
             value, sql=sql, low=low, high=high, nullable=nullable, is_constant=False, presence=None
         )
 
+    def of_several(self) -> exp.Select:
+        """The groups of more rows than one."""
+        copy = self.select.copy()
+        copy.set(
+            "having",
+            exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))),
+        )
+        return copy
+
 
 IsOwn = Callable[[exp.Column], bool]
 """Whether a column is of the subquery's own relations; else, it is one around it."""
@@ -93,6 +102,15 @@ def grouped_by_row(select: exp.Select, is_own: IsOwn) -> Grouped | None:
     copy.set("group", exp.Group(expressions=[k.copy() for k in keys]))
     copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
     return Grouped(copy, tuple(keys.values()), is_filled)
+
+
+def one_of_rows(select: exp.Select) -> exp.Select | None:
+    """``SELECT name FROM t WHERE t.k = row.k`` as the greatest name; where each k has one row, that is its value."""
+    if len(items(select)) != 1 or has_aggregates(select):
+        return None
+    copy = select.copy()
+    copy.set("expressions", [exp.Max(this=items(copy)[0].node.copy())])
+    return copy
 
 
 def _filled(node: exp.Expr) -> tuple[exp.Expr, bool]:

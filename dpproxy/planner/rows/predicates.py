@@ -31,7 +31,7 @@ from dpproxy.planner.open.scan import open_scan
 from dpproxy.planner.open.stages import staged_scan
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.deadline import nested
-from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row
+from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row, one_of_rows
 from dpproxy.planner.rewrites.public_keys import only_of_rows
 from dpproxy.planner.rows.conditions import (
     Edge,
@@ -206,7 +206,19 @@ class _Predicates:
             return None
         with nested(self._planning):
             inside, normal = self._inside(select, rows)
-            return None if inside.owner else grouped_by_row(normal, inside.has)
+        if inside.owner:
+            return None
+        one = one_of_rows(normal)
+        found = grouped_by_row(one or normal, inside.has)
+        if found is not None and one is not None:
+            self._check_one(found, select)
+        return found
+
+    def _check_one(self, found: Grouped, node: exp.Expr) -> None:
+        """Of public rows, at most one is in each group: a subquery for one value has no other to choose."""
+        several = apart(found.of_several(), "", self._planning, replace(self._env, outer=None))
+        if not isinstance(several, Open) or self._planning.context.facts(duck.all_of(several.query, 1)):
+            raise _several(node)
 
     def _of_group(self, beside: Grouped, rows: JoinedRows, node: exp.Subquery) -> Typed:
         """The value of the group that the row around it is in: groups are released first, where they are no facts."""
@@ -258,11 +270,7 @@ class _Predicates:
         query = carried(relation) if is_instant else relation.query
         rows = self._planning.context.facts(duck.all_of(query, 2))
         if len(rows) > 1:
-            raise InvalidParameter(
-                "more than one row returned by a subquery used as an expression",
-                hint="Take one value of them, such as the max.",
-                position=position(node),
-            )
+            raise _several(node)
         value: object = rows[0][0] if rows else None
         if value is None:
             return null(typed.type)
@@ -292,6 +300,14 @@ class _Predicates:
         if not typed.is_number:
             return Typed(duck.cast(place, typed.type.name.upper()), typed.type)
         return Typed(duck.cast(place, "DOUBLE"), FLOAT8 if typed.scale is None else typed.type, None)
+
+
+def _several(node: exp.Expr) -> InvalidParameter:
+    return InvalidParameter(
+        "more than one row returned by a subquery used as an expression",
+        hint="Take one value of them, such as the max.",
+        position=position(node),
+    )
 
 
 def _fraction(value: object, scale: int) -> object:

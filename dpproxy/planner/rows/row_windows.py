@@ -174,9 +174,9 @@ class _Windows(Struct):
         return self._aggregate(function, lambda call: self._over(behind, call, function), scope)
 
     def _key(self) -> str | None:
-        """The privacy key as it is written."""
-        scans = [s for s in self.rows.scans if s.unit is not None]
-        return next((f.name for s in scans for f in s.fields if f.link is not None), None)
+        """The privacy key as it is written: the person's, before a row's own."""
+        found = [f for s in self.rows.scans if s.unit is not None for f in s.fields if f.link is not None]
+        return next((f.name for f in sorted(found, key=lambda f: not getattr(f, "is_unit", False))), None)
 
     def _over(
         self, behind: Callable[[nodes.Call], nodes.Expr], call: nodes.Call, function: exp.Expr

@@ -239,31 +239,35 @@ def public_value(column: Column, name: str) -> Typed:
 
 
 def _shape(planning: Planning, source: nodes.Item, column: Column) -> Callable[[str], Typed]:
-    """The column's value with bounds that are facts: its least and greatest value or day, its longest text."""
-    kind = column.type
+    """The column's value with bounds that are facts."""
 
     def shape(name: str) -> Typed:
-        typed = public_value(column, name)
-        own = duck.column(column.name)
-        if typed.is_number:
-            ends = duck.call("min", own), duck.call("max", own)
-            [[low, high]] = planning.context.facts(nodes.Select(ends, source))
-            if isinstance(low, bool) or not _finite(low) or not _finite(high):
-                return typed
-            return Typed(typed.sql, kind, typed.scale, Fraction(low), Fraction(high))  # type: ignore[arg-type]
-        if kind.oid in TEXTS:
-            length = duck.call("max", duck.call("length", own))
-            [[longest]] = planning.context.facts(nodes.Select((length,), source))
-            return Typed(typed.sql, kind, longest=longest if isinstance(longest, int) else 0)
-        if kind.oid == DATE.oid:
-            [[first, last]] = planning.context.facts(
-                nodes.Select((duck.call("min", own), duck.call("max", own)), source)
-            )
-            if type(first) is date and type(last) is date and date.min < first <= last < date.max:
-                return replace(typed, first=first, last=last)
-        return typed
+        return with_facts(public_value(column, name), planning, source, column.name)
 
     return shape
+
+
+def with_facts(typed: Typed, planning: Planning, source: nodes.Item, column: str, step: int = 1) -> Typed:
+    """A value with bounds that are facts of a public column: its least and greatest value or day, its longest text.
+
+    The column counts numbers in steps of which ``step`` are 1.
+    """
+    own = duck.column(column)
+    ends = nodes.Select((duck.call("min", own), duck.call("max", own)), source)
+    if typed.is_number and None in (typed.low, typed.high):
+        [[low, high]] = planning.context.facts(ends)
+        if isinstance(low, bool) or not _finite(low) or not _finite(high):
+            return typed
+        return replace(typed, low=Fraction(low) / step, high=Fraction(high) / step)  # type: ignore[arg-type]
+    if typed.type.oid in TEXTS and typed.longest is None:
+        length = duck.call("max", duck.call("length", own))
+        [[longest]] = planning.context.facts(nodes.Select((length,), source))
+        return replace(typed, longest=longest if isinstance(longest, int) else 0)
+    if typed.type.oid == DATE.oid and typed.first is None:
+        [[first, last]] = planning.context.facts(ends)
+        if type(first) is date and type(last) is date and date.min < first <= last < date.max:
+            return replace(typed, first=first, last=last)
+    return typed
 
 
 def _finite(value: object) -> bool:

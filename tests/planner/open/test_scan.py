@@ -1,7 +1,8 @@
 import pytest
 
 from dpproxy.values.errors import TooComplex
-from tests.golden.world import World, plan_of
+from tests.golden.neighbours import furthest
+from tests.golden.world import Tables, World, plan_of
 from tests.planner.answers import answered
 
 VISITS = "SELECT count(*) FROM people AS p JOIN {} AS w ON p.city = w.city"
@@ -67,3 +68,18 @@ def test_a_written_number_is_a_key(world: World):
     doubled = "(SELECT city, size * 2 AS z FROM cities) AS w"
     sql = f"SELECT w.z, count(*) FROM people p JOIN {doubled} ON p.city = w.city GROUP BY w.z"
     assert plan_of(world, sql).parts[0].keys[0].rows == ((6,), (14,))
+
+
+@pytest.mark.parametrize(
+    "value", ["size", "size + 1", "max(size)", "sum(size)", "avg(size)", "count(*)", "max(size / 2.0)"]
+)
+def test_bounds_of_what_is_computed_are_facts(world: World, value: str):
+    grouped = "GROUP BY city" if "(" in value else ""
+    sql = (
+        f"SELECT sum(w.x) FROM people p JOIN (SELECT city, {value} AS x FROM cities {grouped}) w USING (city)"
+    )
+    tables = Tables(world)
+    try:
+        furthest(world, plan_of(world, sql), tables)
+    finally:
+        tables.close()

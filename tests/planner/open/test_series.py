@@ -58,6 +58,7 @@ SELECT d::date, n FROM generate_series(date '2024-02-27', date '2024-03-02', '1 
 SELECT a, b FROM generate_series(1, 2) AS a, generate_series(1, 2) AS b ORDER BY 1, 2
 SELECT n FROM things WHERE n IN (SELECT g FROM generate_series(2, 4) AS g)
 SELECT * FROM generate_series('2024-01-30', '2024-02-02', interval '1 day')
+SELECT * FROM generate_series('1', '3', 2)
 SELECT d FROM generate_series('2024-01-30 10:00', '2024-01-30 12:00', '1 hour'::interval) AS d
 SELECT d::date, count(n) FROM generate_series('2024-02-27', '2024-03-02', interval '1 day') AS d LEFT JOIN things
   ON day = d::date GROUP BY 1 ORDER BY 1

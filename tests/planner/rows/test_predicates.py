@@ -13,6 +13,7 @@ from dpproxy.values.errors import (
     TypeMismatch,
     Unsupported,
 )
+from tests.golden.neighbours import furthest
 from tests.golden.world import Tables, World, build, plan_of
 from tests.planner.answers import answered
 from tests.planner.clinic import one_part
@@ -234,3 +235,28 @@ def test_a_moment_of_a_subquery_is_the_moment_itself(world: World, moment: str):
         world, f"SELECT count(*) FROM people WHERE extract(hour FROM {moment}) < age", given
     ).parts
     assert "'2002-06-06 12:00:00'" in part.exact
+
+
+FOLLOWED = {
+    "sum((SELECT w.beds FROM wards w WHERE w.beds = p.age))": 0,
+    "count((SELECT building FROM wards w WHERE w.beds = p.age - 20))": 2,
+    "sum((SELECT beds FROM wards w WHERE w.beds = p.age - 20))": 20 + 10,
+    "sum(coalesce((SELECT beds FROM wards w WHERE w.beds = p.age - 25), 0))": 5,
+    "count(*) FILTER (WHERE (SELECT beds + 1 FROM wards w WHERE p.age - 20 = w.beds) > 11)": 1,
+}
+
+
+@pytest.mark.parametrize("value", FOLLOWED)
+def test_a_public_row_that_a_column_finds_is_part_of_the_row(clinic: World, value: str):
+    sql = f"SELECT {value} FROM people p"
+    assert answered(clinic, sql) in ([(FOLLOWED[value],)], [(FOLLOWED[value] or None,)])
+    tables = Tables(clinic)
+    try:
+        furthest(clinic, plan_of(clinic, sql), tables)
+    finally:
+        tables.close()
+
+
+def test_a_column_that_finds_several_public_rows_has_no_one_value(clinic: World):
+    with pytest.raises(InvalidParameter, match="more than one row"):
+        plan_of(clinic, "SELECT sum((SELECT beds FROM wards w WHERE w.ward = v.ward)) FROM visits v")
