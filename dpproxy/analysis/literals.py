@@ -16,7 +16,14 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope, exact
 from dpproxy.analysis.typed import WIDEST, Typed, as_scaled, null, number
 from dpproxy.analysis.unseen import Unseen
-from dpproxy.values.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, UndefinedParameter
+from dpproxy.values.errors import (
+    InvalidText,
+    NumberOutOfRange,
+    Refusal,
+    TooComplex,
+    UndefinedParameter,
+    Unsupported,
+)
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
@@ -265,6 +272,12 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
             f"value out of range for type {kind.shown}", position=position(node)
         ) from error
     except (ValueError, KeyError) as error:
+        if kind.oid not in {*INTEGERS, BOOL.oid} and _ENDLESS(text.strip(_SPACES).lower()):
+            raise Unsupported(
+                "NaN and infinity are not computed with beside rows",
+                hint="Leave it out: SELECT 'NaN'::float8 alone is answered.",
+                position=position(node),
+            ) from error
         raise InvalidText(f"invalid input syntax for type {kind.shown}", position=position(node)) from error
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.analysis.position import position
 from dpproxy.planner.keys.conditions import conditions_of
 from dpproxy.planner.keys.discovery import is_discovered
 from dpproxy.planner.keys.grouping import aggregate_nodes, group_keys, grouping_sets, key_columns
@@ -17,7 +19,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.two_steps import ROWS, Halves, held_in, inner_query, over_released
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.select_list import is_star, items
-from dpproxy.values.errors import Refusal
+from dpproxy.values.errors import Refusal, Unsupported
 
 Released = tuple[Halves, Mapping[str, exp.Select]]
 """The inner query and the outer one, and the queries of the values, by the names that the outer one has for them."""
@@ -27,7 +29,10 @@ def over_values(select: exp.Select, rows: JoinedRows, planning: Planning) -> Rel
     """The SELECT over groups and over the values in them; None where no MIN or MAX is of shared values."""
     asked = [n for n in aggregate_nodes(select) if _is_plain(n)]
     sets = grouping_sets(select, rows) if asked else []
-    if len(sets) != 1 or key_columns(sets[0], rows) or any(is_star(i.node) for i in items(select)):
+    if any(key_columns(keys, rows) for keys in sets) or any(is_star(i.node) for i in items(select)):
+        return None
+    if len(sets) != 1:
+        _refuse_sets(asked, rows, planning)
         return None
     [keys] = sets
     conditions = conditions_of(select, rows, keys)
@@ -54,6 +59,17 @@ def over_values(select: exp.Select, rows: JoinedRows, planning: Planning) -> Rel
         query.set("limit", None)
         query.set("offset", None)
     return over_released(select, rows, sets, instead), queries
+
+
+def _refuse_sets(asked: Sequence[exp.Expr], rows: JoinedRows, planning: Planning) -> None:
+    """Raises ``Unsupported`` for values without bounds in more than one set of keys."""
+    for node in asked:
+        if _has_no_bounds(node, rows, planning):
+            raise Unsupported(
+                f"{name_of(_call(node))} of what nobody listed is of one set of keys",
+                hint="Ask for each set in a statement of its own, with GROUP BY and its keys alone.",
+                position=position(node),
+            )
 
 
 def _is_plain(node: exp.Expr) -> bool:

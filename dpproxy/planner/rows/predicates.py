@@ -292,6 +292,7 @@ class _Predicates:
         if not (typed.is_number or typed.type.oid in (DATE.oid, TIMESTAMP.oid)):
             raise TypeMismatch(
                 f"a released value of type {typed.type.shown} is not compared with rows",
+                hint="Write IN before the subquery, for its one row.",
                 position=position(node),
             )
         held = as_double(typed) if typed.is_number else typed.sql

@@ -9,6 +9,7 @@ from dpproxy.planner.query import _relation
 from dpproxy.planner.rewrites.extremes import over_values
 from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.sources import Env, entries
+from dpproxy.values.errors import Unsupported
 from tests.golden.world import World, build
 from tests.planner.keys.test_discovery import HEADER
 from tests.planner.passes import planning_of
@@ -81,10 +82,18 @@ def test_two_releases(world: World, sql: str, queries: tuple[str, ...]):
         "SELECT max(code) FROM visits",  # between the ends of its type
         "SELECT town, min(patient) FROM visits GROUP BY town",
         "SELECT patient, min(day) FROM visits GROUP BY patient",
-        "SELECT town, min(day) FROM visits GROUP BY ROLLUP (town)",
         "SELECT *, min(day) FROM visits",
         "SELECT town, dp.ci_low(min(day)) FROM visits GROUP BY town",
     ],
 )
 def test_what_is_no_extreme_of_shared_values(world: World, sql: str):
     assert _found(world, sql) is None
+
+
+def test_several_sets_of_keys_are_asked_one_by_one(world: World):
+    with pytest.raises(Unsupported) as refused:
+        _found(world, "SELECT town, min(day) FROM visits GROUP BY ROLLUP (town)")
+    assert refused.value.message == "min of what nobody listed is of one set of keys"
+    assert (
+        refused.value.hint == "Ask for each set in a statement of its own, with GROUP BY and its keys alone."
+    )
