@@ -1,6 +1,7 @@
 """The first rule: only what is listed here gets past the parser, node by node, argument by argument."""
 
 import logging
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
@@ -46,18 +47,12 @@ def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Ex
     if sql.count("[") > MOST_SUBSCRIPTS and _subscripts(sql) > MOST_SUBSCRIPTS:
         raise TooComplex(f"the statement has more than {MOST_SUBSCRIPTS} subscripts")
     tree = _alone(sql, bare=bare)
-    _fold(tree, sql)
+    kinds = {base for kind in _fold(tree, sql) for base in kind.__mro__}
     if database is not None:
         _be_local(tree, database)
-    _spell(tree)
-    write_limits(tree)
-    write_lists(tree)
-    write_moments(tree)
-    write_percentiles(tree)
-    write_buckets(tree)
-    write_matches(tree)
-    write_priors(tree)
-    inline_windows(tree)
+    for write, *rewritten in _REWRITES:
+        if not kinds.isdisjoint(rewritten):
+            write(tree)
     return tree
 
 
@@ -103,27 +98,32 @@ def _syntax_error(sql: str, error: ParseError) -> SyntaxRefused:
     return SyntaxRefused(f'syntax error at or near "{near}"' if near else "syntax error", position=offset)
 
 
-def _fold(tree: exp.Expr, sql: str) -> None:
+def _fold(tree: exp.Expr, sql: str) -> set[type[exp.Expr]]:
     """Unquoted names to lower case, in place on our own fresh tree; aggregates keep the name they were called by.
 
-    ORDER BY a qualified name is no column of the SELECT list, whatever that is called: the entry says so.
+    ORDER BY a qualified name is no column of the SELECT list, whatever that is called: the entry says so. Comments go.
+    Returns the kinds of nodes that there are.
     """
     depths: dict[int, int] = {}
+    kinds = set()
     for count, node in enumerate(tree.walk()):
         if count > MOST_NODES:
             raise TooComplex("the statement has too many parts")
         depth = depths[id(node)] = depths.get(id(node.parent), 0) + 1
         if depth > DEEPEST:
             raise TooComplex("the statement is nested too deeply", hint="Write long lists with IN.")
+        kinds.add(type(node))
+        node.comments = None
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", str(node.this).lower())
         if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Column) and node.this.table:
             node.meta[OF_INPUT] = True
-        if isinstance(node, exp.Func | exp.Mod) and "start" in node.meta:
+        if isinstance(node, exp.Func | exp.Mod) and node.meta_get("start") is not None:
             node.meta["name"] = sql[node.meta["start"] : node.meta["end"] + 1].strip('"').lower()
         if node.meta_get("line") is not None:
             known = node.meta.items()
             node._meta = _Known((k, v) for k, v in known if k not in _UNREAD)  # noqa: SLF001 - no other way to set it
+    return kinds
 
 
 class _Known(dict[str, object]):
@@ -148,6 +148,20 @@ def _spell(tree: exp.Expr) -> None:
             )
             call.meta.update(node.meta, name=name)
             node.replace(call)
+
+
+_REWRITES: tuple[tuple[Any, ...], ...] = (
+    (_spell, exp.Anonymous),
+    (write_limits, exp.Fetch, exp.Limit, exp.Offset),
+    (write_lists, exp.EQ, exp.NEQ),
+    (write_moments, exp.StrToDate, exp.StrToTime, exp.Date, exp.Extract),
+    (write_percentiles, exp.WithinGroup),
+    (write_buckets, exp.WidthBucket),
+    (write_matches, exp.Bracket, exp.Substring),
+    (write_priors, exp.Dot),
+    (inline_windows, exp.Window),
+)
+"""In their order, each with the nodes that it is for; none makes such nodes of another one."""
 
 
 def _check_statement(tree: exp.Expr) -> None:
@@ -188,7 +202,8 @@ def _check_listed(node: exp.Expr) -> None:
     if kind is exp.Lateral and type(node.this) is not exp.Subquery:
         raise refuse_node(node)
     for name, value in node.args.items():
-        if value not in (None, False, []) and (name not in allowed or _is_inner_order(node, name)):
+        is_listed = name in allowed and not (kind is exp.Order and _is_inner_order(node, name))
+        if not is_listed and value not in (None, False, []):
             raise refuse_clause(node, name, value)
 
 
@@ -227,7 +242,7 @@ def _check_join(node: exp.Expr) -> None:
 
 def _is_inner_order(node: exp.Expr, name: str) -> bool:
     """ORDER BY inside an aggregate: it decides about nothing but the order of what is put together."""
-    return type(node) is exp.Order and name == "this" and type(node.parent) not in _ORDERED
+    return name == "this" and type(node.parent) not in _ORDERED
 
 
 _ORDERED = (exp.GroupConcat, exp.ArrayAgg, exp.JSONArrayAgg)
