@@ -1,6 +1,5 @@
 """Every aggregate that is answered: the parser's node, and how a call becomes an ``Aggregate``."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from sqlglot import exp
@@ -58,11 +57,6 @@ def is_call(node: exp.Expr) -> bool:
     if type(node.parent) is exp.AnonymousAggFunc:
         return False
     return type(node) in AGGREGATES and not (type(node.parent) is exp.Filter and node.arg_key == "this")
-
-
-def calls(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Every whole call in a tree, those inside others too."""
-    return (node for node in tree.find_all(*AGGREGATES) if is_call(node))
 
 
 def averaged_arguments(nodes: list[exp.Expr]) -> Averaged:

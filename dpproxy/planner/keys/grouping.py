@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.aggregates.table import calls, is_call
+from dpproxy.aggregates.table import is_call
 from dpproxy.algebra import nodes as algebra
 from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
@@ -169,7 +169,7 @@ def _members(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> 
 def _resolved(node: exp.Expr, listed: Sequence[SelectItem], rows: JoinedRows) -> exp.Expr:
     """What an entry means. Raises 42803 for an aggregate."""
     target = grouped(node, listed, rows.knows)
-    if not isinstance(target, exp.Query) and has_aggregates(exp.Select(expressions=[target.copy()])):
+    if not isinstance(target, exp.Query) and _makes_one([target]):
         raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(target))
     return target
 
@@ -261,18 +261,23 @@ def _key(node: exp.Expr, rows: JoinedRows, planning: Planning, conditions: Seque
 
 def has_aggregates(select: exp.Select) -> bool:
     """Whether an aggregate, answered or not, makes one row of many."""
-    places = [*select.expressions, *(select.args[a] for a in ("having", "order") if select.args.get(a))]
+    return _makes_one(_places(select))
+
+
+def _places(select: exp.Select) -> list[exp.Expr]:
+    return [*select.expressions, *(select.args[a] for a in ("having", "order") if select.args.get(a))]
+
+
+def _makes_one(places: Sequence[exp.Expr]) -> bool:
     return any(isinstance(n, exp.AggFunc) and not _is_window(n) for p in places for n in own_nodes(p))
 
 
 def aggregate_nodes(select: exp.Select) -> list[exp.Expr]:
     """Every aggregate call outside WHERE and GROUP BY, once. Raises 42803 for nested ones."""
     found: dict[exp.Expr, None] = {}
-    places = [*select.expressions, *(select.args[a] for a in ("having", "order") if select.args.get(a))]
-    for place in places:
-        own = {id(n) for n in own_nodes(place)}
-        for node in calls(place):
-            if id(node) not in own or _is_window(node):
+    for place in _places(select):
+        for node in own_nodes(place):
+            if not is_call(node) or _is_window(node):
                 continue
             if any(is_call(above) for above in _above(node)):
                 raise GroupingError("aggregate function calls cannot be nested", position=position(node))
