@@ -45,10 +45,11 @@ def _named(node: exp.Expr) -> tuple[str, bool]:
     match node:
         case exp.Alias() | exp.Column() | exp.Identifier():
             name = node.args.get("alias", node if isinstance(node, exp.Identifier) else node.this)
-            return node.meta.get(TITLE) or folded(name) or str(node.output_name), TITLE in node.meta
+            known = node.meta_get(TITLE)
+            return known or folded(name) or str(node.output_name), known is not None
         case exp.Dot():
             return _named(node.expression)
-        case exp.Cast() if NAME not in node.meta:  # others were calls
+        case exp.Cast() if node.meta_get(NAME) is None:  # others were calls
             return _around(node.this, type_name(node.to))
         case exp.Case():
             return _around(node.args.get("default"), "case")
@@ -71,7 +72,7 @@ def _around(inner: exp.Expr | None, name: str) -> tuple[str, bool]:
 
 def function_name(node: exp.Expr) -> str:
     """The name of a function; an operator has none."""
-    if called := node.meta.get(NAME) or (node.name if isinstance(node, exp.Anonymous) else None):
+    if called := node.meta_get(NAME) or (node.name if isinstance(node, exp.Anonymous) else None):
         return str(called).lower()
     if isinstance(node, exp.Trim):
         return _TRIMS.get(str(node.args.get("position")), "btrim")

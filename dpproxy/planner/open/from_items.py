@@ -105,7 +105,7 @@ class OpenRows(Struct, frozen=True):
 
 
 def _written(name: str, alias: str | None) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(alias, quoted=True))
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(alias, quoted=True), copy=False)
 
 
 def open_rows(
