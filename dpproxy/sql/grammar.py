@@ -375,6 +375,38 @@ def _queries(found: Sequence[Token]) -> list[int]:
     return numbers
 
 
+_SETS: Final = frozenset({TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS})
+_CONDITIONS: Final = frozenset(
+    {TokenType.IS, TokenType.NOT, TokenType.AND, TokenType.OR, TokenType.IN, TokenType.BETWEEN, TokenType.LIKE}
+    | {TokenType.ILIKE, TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE}
+)  # fmt: skip
+
+
+def _with_bracketed_conditions(found: list[Token]) -> list[Token]:
+    """The tokens, with brackets around conditions in ROLLUP, CUBE and GROUPING SETS: the parser reads no bare ones."""
+    made, starts = list[Token](), list[int | None]()  # of each open bracket, where an element of sets began
+    conditions = set[int]()  # the depths at which the element that is read has one
+    for at, token in enumerate(found):
+        depth, kind = len(starts), token.token_type
+        is_end = kind in (TokenType.COMMA, TokenType.R_PAREN) and depth
+        start = starts[-1] if is_end else None
+        if start is not None and depth in conditions:
+            made.insert(start, _beside(TokenType.L_PAREN, "(", made[start]))
+            made.append(_beside(TokenType.R_PAREN, ")", made[-1]))
+        made.append(token)
+        if is_end:
+            conditions.discard(depth)
+            starts[-1] = None if start is None else len(made)
+        if kind == TokenType.R_PAREN and depth:
+            starts.pop()
+        elif kind == TokenType.L_PAREN:
+            is_set = at > 0 and found[at - 1].token_type in _SETS
+            starts.append(len(made) if is_set else None)
+        elif kind in _CONDITIONS:
+            conditions.add(depth)
+    return made
+
+
 _ZONE: Final = ("time", "zone")
 
 
@@ -391,6 +423,9 @@ _REPAIRS: Final[dict[str, Callable[[list[Token]], list[Token]]]] = {
     _SCHEMA: _without_schema,
     _DATE_PART: _without_date_part,
     "::": _with_bracketed_literals,
+    "rollup": _with_bracketed_conditions,
+    "cube": _with_bracketed_conditions,
+    "grouping": _with_bracketed_conditions,
 }
 """What is done with the tokens of a statement that has a word, in this order."""
 

@@ -320,3 +320,21 @@ def test_a_name_behind_using_is_left_in_another_select(more: str):
     """There a bare name may be a column of its own."""
     with pytest.raises(SqlglotError):
         grammar.parse(f"SELECT 1 FROM a JOIN b USING (k) AS j {more}")
+
+
+@pytest.mark.parametrize(
+    ("sets", "read"),
+    [
+        ("ROLLUP (x IS NULL)", "ROLLUP ((x IS NULL))"),
+        ("ROLLUP (x NOT IN (1, 2), y)", "ROLLUP ((NOT x IN (1, 2)), y)"),
+        ("CUBE (a, b > 3 AND c, (d, e))", "CUBE (a, (b > 3 AND c), (d, e))"),
+        (
+            "GROUPING SETS ((a, b IS NULL), b IS NULL, ROLLUP (a = 1), ())",
+            "GROUPING SETS ((a, b IS NULL), (b IS NULL), ROLLUP ((a = 1)), ())",
+        ),
+        ("ROLLUP ((x IS NULL))", "ROLLUP ((x IS NULL))"),
+    ],
+)
+def test_conditions_are_elements_of_grouping_sets(sets: str, read: str):
+    [tree] = grammar.parse(f"SELECT count(*) FROM t WHERE (a = 1) GROUP BY {sets}")
+    assert tree.sql("postgres") == f"SELECT COUNT(*) FROM t WHERE (a = 1) GROUP BY {read}"
