@@ -9,7 +9,14 @@ from dpproxy.algebra.plan import Caller
 from dpproxy.algebra.request import Request, SelectStatement
 from dpproxy.config import settings
 from dpproxy.engine.engine import Engine
-from dpproxy.values.errors import InvalidParameter, Refusal, TooComplex, UndefinedColumn, Unsupported
+from dpproxy.values.errors import (
+    AmbiguousFunction,
+    InvalidParameter,
+    Refusal,
+    TooComplex,
+    UndefinedColumn,
+    Unsupported,
+)
 from dpproxy.wire.styles import styled_columns
 from dpproxy.wire.values import encode_value
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
@@ -131,6 +138,7 @@ def test_beside_rows_of_people_each_counts_as_often_as_there_are_values(engine: 
     ("sql", "refusal"),
     [
         ("SELECT * FROM generate_series(1, 5, 0)", InvalidParameter),
+        ("SELECT * FROM generate_series('1', '5')", AmbiguousFunction),
         ("SELECT * FROM generate_series(1, 1000000000)", TooComplex),
         ("SELECT count(*) FROM people, generate_series(1, n) AS g", Refusal),
         ("SELECT * FROM things, generate_series(1, n) AS g", UndefinedColumn),
