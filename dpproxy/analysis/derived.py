@@ -64,17 +64,19 @@ def derived_key(
     NULL is a key where declared values give it: a column's NULL counts only if it is listed. What the expression makes
     of a NULL that is not listed is a key, too: ``coalesce(x, 0)``.
 
-    Errors: those of compiling; 0A000 where it holds a subquery; ``BoundsMissing`` (PD003) where the values do not
-    follow from what is declared; ``TooComplex`` for more than ``MOST_KEYS``.
+    A condition that holds a subquery is true or false of each row.
+
+    Errors: those of compiling; 0A000 for a subquery; ``BoundsMissing`` (PD003) where the values do not follow from
+    what is declared; ``TooComplex`` for more than ``MOST_KEYS``.
     """
-    if (inside := node.find(exp.Query)) is not None:
+    if isinstance(node, exp.Query):
         raise Unsupported(
-            "a subquery in what is grouped by is not answered",
-            hint="Put it behind FILTER (WHERE) of a count, or into WHERE.",
-            position=position(inside),
+            "a subquery is no key: it has one value in all rows",
+            hint="Leave it out of GROUP BY: it may stand beside the aggregates.",
+            position=position(node),
         )
     typed = compile_expression(node, scope)
-    if typed.scale is None and typed.is_number and not node.find(exp.Column):
+    if typed.scale is None and typed.is_number and not node.find(exp.Column, exp.Query):
         one = Typed(duck.cast(duck.integer(1), "BIGINT"), INT8, nullable=False)
         return GroupKey(name, one, one.sql, (1,), rest="none", constant=typed, is_held=False)
     return _listed(node, name, typed, _finder(node, scope, column_values, narrowed))
@@ -82,7 +84,7 @@ def derived_key(
 
 def _finder(node: exp.Expr, scope: Scope, column_values: ColumnValues, narrowed: Narrowed) -> "_Finder":
     finder = _Finder(scope, {}, narrowed)
-    for column in dict.fromkeys(node.find_all(exp.Column)):
+    for column in _columns(node):
         column_typed, values = scope.leaf(column), column_values(column)
         if column_typed is not None and values is not None and len(values) <= MOST_KEYS:
             finder.columns[column] = _Part(column_typed, values)
@@ -100,7 +102,7 @@ def _listed(node: exp.Expr, name: str, typed: Typed, finder: "_Finder") -> Group
             raise no_values(node)
         found = tuple(own.values)
     found = tuple(dict.fromkeys((*found, *_of_nulls(node, finder))))
-    key = _key(name, typed, _sorted(found, typed))
+    key = in_form(name, typed, _sorted(found, typed))
     if key is None:
         raise no_values(node)
     check_size(len(key.values), position(node))
@@ -114,7 +116,7 @@ def _of_nulls(node: exp.Expr, finder: "_Finder") -> Iterator[Value]:
     computed of the column's NULL, so that parts of one column are not NULL apart.
     """
     columns, others = dict(finder.columns), []
-    for column in dict.fromkeys(node.find_all(exp.Column)):
+    for column in _columns(node):
         typed, part = finder.scope.leaf(column), columns.get(column)
         if typed is None or not finder.narrowed(column, typed).nullable:
             continue
@@ -131,8 +133,10 @@ def _of_nulls(node: exp.Expr, finder: "_Finder") -> Iterator[Value]:
 
 def _rest(node: exp.Expr, scope: Scope, parts: _Parts, found: Sequence[Value]) -> Rest:
     """What else the expression is where something that it reads is NULL: a part that can be, is where a column is."""
-    columns = [scope.leaf(column) for column in node.find_all(exp.Column)]
-    if any(c is None or not (c.is_number or c.is_moment or c.type.oid == BOOL.oid) for c in columns):
+    columns = [scope.leaf(column) for column in _columns(node)]
+    if node.find(exp.Query) is not None or any(
+        c is None or not (c.is_number or c.is_moment or c.type.oid == BOOL.oid) for c in columns
+    ):
         return "any"
     if not all(isinstance(n, _STRICT) for part in parts for n in part.walk()):
         return "any"
@@ -154,11 +158,13 @@ class _Finder(Struct, frozen=True):
 
     def parts(self, node: exp.Expr) -> _Parts | None:
         """Parts that the expression is computed from, with at most ``MOST_KEYS`` combinations; None for no such."""
-        columns = set(node.find_all(exp.Column))
+        if isinstance(node, exp.Query):
+            return None
+        columns = _columns(node)
         listed = {column: part for column, part in self.columns.items() if column in columns}
-        if len(listed) == len(columns) and _combinations(listed) <= MOST_KEYS:
+        if len(listed) == len(columns) and _combinations(listed) <= MOST_KEYS and not node.find(exp.Query):
             return listed
-        inner = None if isinstance(node, exp.Column) else self._inner(node)
+        inner = None if isinstance(node, exp.Column) or _is_test(node) else self._inner(node)
         if inner is not None and _combinations(inner) <= MOST_KEYS:
             return inner
         own = self.own(node)
@@ -263,8 +269,19 @@ def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
     for child in node.iter_expressions():
         if isinstance(child, exp.If):
             yield from _operands(child)
-        elif child.find(exp.Column):
+        elif child.find(exp.Column, exp.Query):
             yield child
+
+
+def _columns(node: exp.Expr) -> dict[exp.Column, None]:
+    """Those that the expression reads outside subqueries, and what these are asked about."""
+    own = node.walk(prune=lambda n: isinstance(n, exp.Query) or _is_test(n))
+    return {n: None for n in own if isinstance(n, exp.Column)}
+
+
+def _is_test(node: exp.Expr) -> bool:
+    """Whether a subquery is what a condition asks, not a value in it."""
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
 
 
 def _merged(parts: dict[exp.Expr, _Parts]) -> _Parts:
@@ -305,7 +322,7 @@ def _sorted(values: tuple[Value, ...], typed: Typed) -> tuple[Value, ...]:
     return (*known, *([None] if None in values else []))
 
 
-def _key(name: str, typed: Typed, values: tuple[Value, ...]) -> GroupKey | None:
+def in_form(name: str, typed: Typed, values: tuple[Value, ...]) -> GroupKey | None:
     """The key in the form it leaves the engine in; None for numbers that are no short decimals."""
     kind = typed.type
     if instants.is_instant(typed):

@@ -29,9 +29,9 @@ from dpproxy.planner.keys.discovery import Chosen, choose, selecting
 from dpproxy.planner.keys.empty_groups import hiding, threshold, with_rows
 from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.keys.slips import tell_undeclared
+from dpproxy.planner.keys.staged import in_stages
 from dpproxy.planner.open.relations import Open, OpenColumn
 from dpproxy.planner.open.row_numbers import numbered
-from dpproxy.planner.open.stages import chosen
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import asked_again
 from dpproxy.planner.release.allocation import Allocation, TooLittle, allocate
@@ -237,11 +237,11 @@ class _Block(Struct, frozen=True):
 
     def _in_stages(self, keys: Keys, first: int) -> list[nodes.Expr]:
         """Of keys that rows share with what an earlier stage released, those that this has are answered."""
-        return [
-            nodes.InQuery(duck.column(f"k{index}", f"r{first}"), query)
-            for index, key in keys.by_node.values()
-            if (query := chosen([key.raw, key.typed.sql], self.rows.conditions, self.planning)) is not None
-        ]
+        found = (
+            in_stages(node, key, duck.column(f"k{index}", f"r{first}"), self.rows, self.planning)
+            for node, (index, key) in keys.by_node.items()
+        )
+        return [condition for condition in found if condition is not None]
 
     def _keys(self, nodes_: Sequence[exp.Expr]) -> Keys:
         return group_keys(nodes_, self.rows, self.planning, conditions_of(self.select, self.rows, self.every))

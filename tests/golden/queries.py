@@ -21,6 +21,7 @@ _V = (("v.i", "v.d"), ("v.c", "v.t"))
 _P = (("p.i",), ("p.c", "p.y"))
 _S = "(SELECT person, c, i + 1 AS j, d FROM visits WHERE {c}) AS s"
 _EACH = "(SELECT person, count(*) AS n, sum(i) AS s FROM visits WHERE {c} GROUP BY person) AS e"
+_TOP = "SELECT i FROM visits WHERE {c} GROUP BY i HAVING count(*) > 0 ORDER BY count(*) DESC, i LIMIT 2"
 FROMS = (
     From("people p", "p.id", *_P),
     From("visits AS v", "v.person", *_V),
@@ -95,7 +96,12 @@ FROMS = (
     From("visits v JOIN (SELECT c AS k, avg(i) AS a FROM visits WHERE {c} GROUP BY c HAVING count(*) > 0) s ON "
          "s.k = v.c AND v.i <= s.a + 1", "v.person", ("v.i", "v.d"), ("v.c", "v.t", "s.k")),
     From("visits v {j} (SELECT c, count(*) AS n FROM people GROUP BY c HAVING count(*) > 0 ORDER BY n DESC, c "
-         "LIMIT 1) s ON s.c = v.c", "v.person", ("v.i",), ("v.c", "v.t")),
+         "LIMIT 1) s ON s.c = v.c", "v.person", ("v.i",), ("v.c", "v.t", "s.c", "coalesce(s.c, 'z')",
+         "CASE WHEN s.c IS NULL THEN 'z' ELSE v.c END")),
+    From("visits v LEFT JOIN (" + _TOP + ") s ON s.i = v.i", "v.person", ("v.i", "v.d"), ("s.i", "v.c",
+         "coalesce(s.i, -9)", "CASE WHEN s.i IS NOT NULL THEN v.i * 2 END")),
+    From("(SELECT v.person, s.i AS k, v.c FROM visits v LEFT JOIN (" + _TOP + ") s ON s.i = v.i) q", "q.person",
+         ("q.k",), ("q.k", "q.c")),
     From("visits v, LATERAL (SELECT v.i + 1 AS j) x, LATERAL (SELECT j * 2 AS l) y", "v.person", ("j", "l"),
          ("v.c", "l")),
     From("(SELECT person, min(i) AS n, CASE WHEN count(*) > 1 THEN 'a' ELSE 'b' END AS k FROM visits WHERE {c} "
@@ -169,6 +175,13 @@ def calls(draw: st.DrawFn, source: From) -> str:
 def groupings(draw: st.DrawFn, source: From) -> tuple[list[str], str]:
     """Keys to show, and the GROUP BY clause."""
     keys = draw(st.lists(st.sampled_from(source.keys), max_size=2, unique=True))
+    if draw(st.integers(0, 3)) == 0:
+        asked = draw(st.sampled_from(SEMI)).format(
+            u=source.unit, n=draw(st.sampled_from(source.numbers)), c=draw(st.sampled_from(ABOUT)), w="w > 1"
+        )
+        other = draw(st.sampled_from(source.keys))
+        forms = ("CASE WHEN {q} THEN 'y' ELSE 'n' END", "({q})", "CASE WHEN {q} THEN {k} END")
+        keys.append(draw(st.sampled_from(forms)).format(q=asked, k=other))
     if not keys:
         return [], ""
     forms = ["{0}", "{0}", "{0}", "ROLLUP ({0})", "CUBE ({0})", "GROUPING SETS (({0}), ())"]

@@ -32,7 +32,7 @@ ITEMS = (
     "(no) REFERENCES visits (no) MAX ROWS 4 MAX GROUPS 2",
     "(no) REFERENCES people (id) MAX ROWS 3",
 )
-TEXTS = ("IN ('a', 'B', NULL, '')", "IN ('a', 'b')", "REFERENCES codes (c)")
+TEXTS = ("IN ('a', 'B', NULL, '')", "IN ('a', 'b')", "REFERENCES codes (c)", "DISCOVERED")
 NUMBERS = ("BETWEEN -3 AND 4", "BETWEEN 0 AND 2 OUTSIDE NULL")
 
 _ids = st.sampled_from([None, 1, 1, 2, 3, 9])
@@ -61,6 +61,7 @@ VALUES: dict[str, st.SearchStrategy[Row]] = {
 
 @lru_cache(maxsize=64)
 def _world(people: str, visits: str, items: str, text: str, number: str) -> World:
+    listed = TEXTS[0] if text == "DISCOVERED" else text
     return build(
         (
             *CREATE,
@@ -81,10 +82,11 @@ def _world(people: str, visits: str, items: str, text: str, number: str) -> Worl
             "ALTER TABLE returns SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 20",
             "ALTER TABLE returns ALTER COLUMN n SET PRIVACY DOMAIN BETWEEN -3 AND 4",
             "ALTER TABLE notes SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 20",
-            f"ALTER TABLE notes ALTER COLUMN (doc ->> 'c') SET PRIVACY DOMAIN {text}",
+            f"ALTER TABLE notes ALTER COLUMN (doc ->> 'c') SET PRIVACY DOMAIN {listed}",
             f"ALTER TABLE notes ALTER COLUMN ((doc ->> 'i')::int) SET PRIVACY DOMAIN {number}",
             "ALTER TABLE returns SET PRIVACY FOREIGN KEY (no, c) REFERENCES visits (no, c)",
-        )
+        ),
+        "DELTA 0.5" if text == "DISCOVERED" else "",
     )
 
 
@@ -109,7 +111,7 @@ def clean_worlds(draw: st.DrawFn) -> World:
     """Rows that no bound of the policy touches, each of one person: an answer without noise is the rows' own."""
     world = _world(
         "(id)", "(person) REFERENCES people (id) MAX ROWS 20", "(no) REFERENCES visits (no) MAX ROWS 20",
-        "IN ('a', 'b')", "BETWEEN -3 AND 4",
+        draw(st.sampled_from(["IN ('a', 'b')", "IN ('a', 'b')", "DISCOVERED"])), "BETWEEN -3 AND 4",
     )  # fmt: skip
     rows = {name: draw(st.lists(values, min_size=1, max_size=5)) for name, values in CLEAN.items()}
     rows["people"] = [(index, *row) for index, row in zip((1, 2, 3), rows["people"] * 3, strict=False)]

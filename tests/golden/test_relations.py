@@ -83,7 +83,7 @@ def test_an_answer_without_noise_is_that_of_the_rows(world: World, statement: St
     plan = planned(world, statement.sql, "50")
     if plan is None:
         return
-    tables = Tables(world)
+    tables = Tables(world, least=1)
     try:
         tables.fill(world.rows)
         assert_same(world, statement, answered(plan, tables), rows_of(tables, statement.sql))

@@ -89,10 +89,10 @@ class World(PartlyShown, Struct, frozen=True, dict=True):
         return [c.name for c in self.schema.tables[table]].index(column)
 
 
-def build(statements: Sequence[str]) -> World:
+def build(statements: Sequence[str], delta: str = "") -> World:
     """Run CREATE and INSERT, apply the privacy statements.
 
-    A header that declares neither ceilings nor budgets gets generous ones, granted to ``analyst``.
+    A header that declares neither ceilings nor budgets gets generous ones, of that ``delta``, granted to ``analyst``.
     """
     policy_ddl = [s for s in statements if is_privacy_statement(s)]
     ddl = [s for s in statements if not is_privacy_statement(s)]
@@ -108,7 +108,7 @@ def build(statements: Sequence[str]) -> World:
             rows = {name: _rows(connection, name, columns) for name, columns in schema.tables.items()}
     policy = _applied(Policy(), policy_ddl, schema)
     if not any(word in s.upper() for s in policy_ddl for word in _DECLARED):
-        more = _generous(policy, schema)
+        more = _generous(policy, schema, delta)
         policy_ddl += more
         policy = _applied(policy, more, schema)
     creates = tuple(s for s in ddl if s.upper().startswith("CREATE"))
@@ -133,11 +133,11 @@ def _applied(policy: Policy, statements: Sequence[str], schema: Schema) -> Polic
     return policy
 
 
-def _generous(policy: Policy, schema: Schema) -> list[str]:
-    found = ["CREATE PRIVACY BUDGET lab LIMIT EPSILON 1000"]
+def _generous(policy: Policy, schema: Schema, delta: str) -> list[str]:
+    found = [f"CREATE PRIVACY BUDGET lab LIMIT EPSILON 1000 {delta}"]
     for name, table in policy.tables.items():
         if table.unit is not None and table.unit.references is None:
-            found.append(f'ALTER TABLE "{name}" SET PRIVACY CEILING EPSILON 1000')
+            found.append(f'ALTER TABLE "{name}" SET PRIVACY CEILING EPSILON 1000 {delta}')
         if table.exposure is Exposure.PROTECTED:
             found.append(f'GRANT SELECT ON "{name}" TO analyst WITH PRIVACY BUDGET lab')
         elif table.exposure is Exposure.PUBLIC:
@@ -199,10 +199,13 @@ def plan_of(world: World, sql: str, options: dict[str, str] | None = None) -> Pl
     return plan
 
 
-def _shown(part: Part, groups: Vector) -> pa.Table:
-    """Without noise: the groups with so many units that they are shown at least half of the time."""
+def _shown(part: Part, groups: Vector, least: int | None) -> pa.Table:
+    """Without noise: the groups with ``least`` units, or so many that they are shown at least half of the time."""
     assert part.selection is not None
-    kept = sorted(key for key, (*_, units) in groups.items() if units >= part.selection.threshold)
+    least = part.selection.threshold if least is None else least
+    kept = sorted(
+        (k for k, (*_, units) in groups.items() if units >= least), key=lambda k: [(v is None, v) for v in k]
+    )
     columns = {"o": pa.array(range(len(kept)), pa.int64())}
     for index, kind in enumerate(part.key_types):
         columns[f"k{index}"] = pa.array([key[index] for key in kept], key_type(kind))
@@ -221,9 +224,10 @@ _IDLE: list[duckdb.DuckDBPyConnection] = []
 
 
 class Tables:
-    """An engine with the world's tables, refilled at will."""
+    """An engine with the world's tables, refilled at will; ``least`` units make a key that nobody declared."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, least: int | None = None) -> None:
+        self._least = least
         self._connection = _IDLE.pop() if _IDLE else duckdb.connect(":memory:", config={"threads": "2"})
         self._connection.execute(f"ATTACH ':memory:' AS {PREPARED}; ATTACH ':memory:' AS tables; USE tables")
         self._prepared: set[str] = set()
@@ -275,7 +279,7 @@ class Tables:
         for part in plan.parts:
             values = [release().value(printing.text(q), found, publics) for _, q in part.inputs]
             if part.selection is not None:
-                found.append((part, Released(_shown(part, self.exact(part, values)), part.loss)))
+                found.append((part, Released(_shown(part, self.exact(part, values), self._least), part.loss)))
                 continue
             if part.mechanism is None and not part.vacuous:
                 found.append((part, self._sharpest(release(), part, values)))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.derived import derived_key, no_values
 from dpproxy.analysis.keys import GroupKey, Values, of_moments
@@ -13,7 +12,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.moments import during
 from dpproxy.planner.keys.narrowing import passing
 from dpproxy.planner.keys.public_tables import listed
-from dpproxy.planner.open.stages import equalities
+from dpproxy.planner.keys.staged import declared_key
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.conditions import has_value
 from dpproxy.planner.rows.relation import JoinedRows
@@ -29,14 +28,15 @@ def key_of(
     between the moments that they name.
     """
     if type(node) is exp.Column:
-        return of_moments(_declared_key(node, rows) or rows.field(node).key(at))
+        return of_moments(declared_key(node, rows) or rows.field(node).key(at))
 
     def values(column: exp.Column) -> Values | None:
         try:
             public = listed(column, rows, planning)
             if public is not None:
                 return public
-            return passing(column, rows.field(column).key(None), conditions, planning)
+            key = declared_key(column, rows) or rows.field(column).key(None)
+            return passing(column, key, conditions, planning)
         except Refusal:
             return None
 
@@ -57,22 +57,3 @@ def values_of(
     if not key.is_held:
         raise no_values(node)
     return key.values
-
-
-def _declared_key(node: exp.Column, rows: JoinedRows) -> GroupKey | None:
-    """Of a column that was released: the key of a declared one that is equal to it in every row. None for others."""
-    released = [field.column.name for scan, field in rows.candidates(node) if scan.stage is not None]
-    sides = [
-        duck.text(one)
-        for equality in (equalities(rows.conditions) if released else ())
-        for one, other in ((equality.left, equality.right), (equality.right, equality.left))
-        if type(other) is nodes.ColumnRef and other.name in released
-    ]
-    for field in (f for scan in rows.scans if sides and scan.stage is None for f in scan.fields):
-        try:
-            key = field.key(None)
-        except Refusal:
-            continue
-        if duck.text(key.raw) in sides or duck.text(key.typed.sql) in sides:
-            return replace(key, name=node.name)
-    return None

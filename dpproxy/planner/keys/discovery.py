@@ -86,7 +86,11 @@ def unlisted(node: exp.Expr, rows: JoinedRows, planning: Planning, at: int | Non
 
 def _column(node: exp.Column, rows: JoinedRows, at: int | None) -> GroupKey:
     typed, raw, inside = _limited(node, rows)
-    return _key(node.name, typed if inside is None else replace(typed, sql=raw), inside, at)
+    key = _key(node.name, typed if inside is None else replace(typed, sql=raw), inside, at)
+    if not rows.field(node).may_miss:
+        return key
+    # Rows that an outer join has no partner for are a group.
+    return replace(key, present=nodes.Or((nodes.IsNull(raw), nodes.Paren(key.present or nodes.TRUE))))
 
 
 def _key(name: str, typed: Typed, inside: nodes.Expr | None, at: int | None) -> GroupKey:

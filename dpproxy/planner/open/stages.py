@@ -23,7 +23,8 @@ from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, Column
 MOST_VALUES = 1_000
 """Released values that one relation hands on."""
 NOISY = "what an earlier stage released has noise of its own, which decides which rows count"
-_NAME = nodes.Bare("s")
+STAGE = nodes.Bare("s")
+"""What a released relation is called where its columns are read."""
 
 
 def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) -> Scan:
@@ -47,9 +48,9 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
         fields.append(
             Computed(column.name, Column(name, typed.type, not_null=False), typed, no_keys(column.name))
         )
-    source = nodes.Subquery(placed(relation.shown, planning), _NAME)
+    source = nodes.Subquery(placed(relation.shown, planning), STAGE)
     values = [_value(relation, place) for place in range(width)]
-    order = tuple(nodes.Ordered(duck.column(f"c{place}", _NAME)) for place in range(width))
+    order = tuple(nodes.Ordered(duck.column(f"c{place}", STAGE)) for place in range(width))
     parameters = [
         tuple(_parameter(value, source, order, row, planning) for value in values)
         for row in range(relation.rows)
@@ -87,7 +88,7 @@ def _values(
 
 def _value(relation: Open, place: int) -> nodes.Expr:
     """A column as it is handed on."""
-    held = replace(relation.columns[place].typed, sql=duck.column(f"c{place}", _NAME))
+    held = replace(relation.columns[place].typed, sql=duck.column(f"c{place}", STAGE))
     return as_double(held) if held.is_number and not is_whole(relation, place) else held.sql
 
 
@@ -126,7 +127,7 @@ def _held(column: OpenColumn, name: str, at: int | None, *, is_whole: bool) -> t
 
 def chosen(
     key: Sequence[nodes.Expr], conditions: Sequence[nodes.Expr], planning: Planning
-) -> nodes.Query | None:
+) -> nodes.Select | None:
     """The released values that every row has one of in a key; None where no condition says so.
 
     ``key`` are the forms in which the key is read.
@@ -137,7 +138,7 @@ def chosen(
         for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
             if type(other) is nodes.ColumnRef and other.name in held and duck.text(one) in own:
                 stage, place = held[other.name]
-                return nodes.Select((duck.column(f"c{place}", _NAME),), nodes.Subquery(stage.query, _NAME))
+                return nodes.Select((duck.column(f"c{place}", STAGE),), nodes.Subquery(stage.query, STAGE))
     return None
 
 

@@ -12,6 +12,7 @@ from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.keys.derivation import values_of
+from dpproxy.planner.keys.staged import among, declared_key
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.exact import source_of
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
@@ -91,6 +92,10 @@ def derived_field(
     if type(node) is exp.Column:
         field = rows.field(node)
         kept = Column(planning.reserve(item.name), field.column.type, field.column.not_null)
+        if (key := declared_key(node, rows)) is not None:
+            typed, listed = field.read(node), key.values
+            released = among(node, [typed.sql], rows, planning)
+            return typed.sql, Computed(item.name, kept, typed, lambda _: listed, among=released)
         moved = field.moved(item.name, kept)
         return duck.column(field.column.name), moved if len(rows.scans) == 1 else repeated(moved)
     scope = rows.scope(planning.parameters)
@@ -101,7 +106,8 @@ def derived_field(
     def values(at: int | None) -> Values:
         return values_of(node, rows, planning, at, conditions)
 
-    return typed.sql, Computed(item.name, column, typed, values)
+    released = among(node, [typed.sql], rows, planning)
+    return typed.sql, Computed(item.name, column, typed, values, among=released)
 
 
 def enumerated(name: str, typed: Typed) -> Callable[[int | None], Values]:

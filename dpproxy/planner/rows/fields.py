@@ -206,6 +206,8 @@ class Computed(HeldField, frozen=True):
     keys: Callable[[int | None], Values]
     """The values it can take, or a refusal."""
     link: Link | None = None
+    among: nodes.Select | None = None
+    """Released values of which every row has one, or NULL."""
     numbers: bool = False
     """It numbers the rows that one unit has in the relation it stands in: 1, 2 and so on."""
 

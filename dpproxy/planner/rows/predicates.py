@@ -298,9 +298,17 @@ class _Predicates:
         held = as_double(typed) if typed.is_number else typed.sql
         query = nodes.Select((held,), nodes.Subquery(relation.shown, nodes.Bare("s")))
         place = nodes.Parameter(self._planning.take(placed(query, self._planning)))
+        nullable = typed.nullable or not _has_a_row(node.this)
         if not typed.is_number:
-            return Typed(duck.cast(place, typed.type.name.upper()), typed.type)
-        return Typed(duck.cast(place, "DOUBLE"), FLOAT8 if typed.scale is None else typed.type, None)
+            return Typed(duck.cast(place, typed.type.name.upper()), typed.type, nullable=nullable)
+        kind = FLOAT8 if typed.scale is None else typed.type
+        return Typed(duck.cast(place, "DOUBLE"), kind, None, nullable=nullable)
+
+
+def _has_a_row(select: exp.Expr) -> bool:
+    """Whether it is aggregates of all rows, whatever these are."""
+    others = ("group", "having", "limit", "offset")
+    return isinstance(select, exp.Select) and has_aggregates(select) and not any(map(select.args.get, others))
 
 
 def _several(node: exp.Expr) -> InvalidParameter:

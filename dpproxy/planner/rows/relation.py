@@ -1,6 +1,6 @@
 """A relation of protected rows: where it comes from, whose rows they are, and how many of them one person can have."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -121,6 +121,16 @@ class JoinedRows(PartlyShown, Struct, frozen=True):
         """The names of the tables that the rows are from."""
         own = ((s.inner or ((s.table,) if s.stage is None else (EARLIER,))) for s in self.scans)
         return tuple(dict.fromkeys(name for names in own for name in names))
+
+    @property
+    def released(self) -> bool:
+        """Whether an earlier stage releases one of its items."""
+        return any(s.stage is not None for s in self.scans)
+
+    def met(self, scan: Scan) -> Sequence[nodes.Expr]:
+        """What holds of every row that has a partner in an item; all others have NULL there."""
+        joins = [j for j in self.joins if j.item is scan.item and j.kind != "CROSS"]
+        return [j.on for j in joins if j.kind == "LEFT" and j.on is not None] if joins else self.conditions
 
     def scope(self, parameters: Parameters) -> Scope:
         """The leaves for the expression compiler."""

@@ -1,0 +1,92 @@
+"""``CASE WHEN k IN (SELECT ... LIMIT 5) THEN k ELSE 'other' END`` over rows: released values are joined.
+
+From the join follow the keys that are answered (``keys/staged.py``).
+"""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from dpproxy.aggregates.table import is_call
+from dpproxy.planner.keys.grouping import has_aggregates
+from dpproxy.planner.rows.relation import own_nodes
+from dpproxy.planner.rows.sources import Env
+
+
+def with_memberships(select: exp.Select, env: Env) -> exp.Select:
+    """A copy with such lists joined; the SELECT itself where it has none.
+
+    A test alone, or beside others by AND and OR, may be false in place of NULL: WHEN holds of neither.
+    """
+    if select.find(exp.In) is None or not any(_tests(select, env)):
+        return select
+    copy: exp.Select = select.copy()
+    columns: dict[exp.In, exp.Column] = {}
+    for test in [*_tests(copy, env)]:
+        column = columns.setdefault(test, exp.column("#0", f"#in{len(columns)}", quoted=True))
+        test.replace(exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())))
+    for test, column in columns.items():
+        listed = exp.Subquery(this=test.args["query"].this.copy(), alias=_named(column))
+        once = exp.Select(expressions=[column.copy()], distinct=exp.Distinct(), from_=exp.From(this=listed))
+        joined = exp.Subquery(this=once, alias=_named(column))
+        on = exp.EQ(this=test.this.copy(), expression=column.copy())
+        copy.append("joins", exp.Join(this=joined, side="LEFT", on=on))
+    return copy
+
+
+def _named(column: exp.Column) -> exp.TableAlias:
+    return exp.TableAlias(this=column.args["table"].copy(), columns=[column.this.copy()])
+
+
+def _tests(select: exp.Select, env: Env) -> Iterator[exp.In]:
+    """The tests of WHEN, outside aggregates, whether a column is among values that are released."""
+    group = select.args.get("group")
+    for place in (*select.expressions, *([] if group is None else group.expressions), *_order(select)):
+        for case in (n for n in own_nodes(place) if type(n) is exp.Case and n.args.get("this") is None):
+            if not _is_in_call(case, place):
+                for branch in case.args["ifs"]:
+                    yield from (t for t in _parts(branch.this) if type(t) is exp.In and _is_list(t, env))
+
+
+def _order(select: exp.Select) -> list[exp.Expr]:
+    order = select.args.get("order")
+    return [] if order is None else [entry.this for entry in order.expressions]
+
+
+def _is_in_call(node: exp.Expr | None, place: exp.Expr) -> bool:
+    while node is not None and node is not place.parent:
+        if is_call(node) or isinstance(node, exp.Window):
+            return True
+        node = node.parent
+    return False
+
+
+def _parts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    condition = condition.unnest()
+    if isinstance(condition, exp.And | exp.Or):
+        yield from _parts(condition.this)
+        yield from _parts(condition.expression)
+    else:
+        yield condition
+
+
+def _is_list(test: exp.In, env: Env) -> bool:
+    query = test.args.get("query")
+    return query is not None and type(test.this.unnest()) is exp.Column and _is_released(query, env)
+
+
+def _is_released(query: exp.Expr, env: Env) -> bool:
+    """Whether a query groups rows, or reads what one of the same SELECT or of WITH does."""
+    if isinstance(query, exp.Subquery | exp.CTE):
+        return _is_released(query.this, env)
+    if isinstance(query, exp.Table):
+        cte = env.ctes.get(query.name) if not query.db else None
+        return cte is not None and _is_released(cte[0], cte[1])
+    if not isinstance(query, exp.Select):
+        return False
+    source = query.args.get("from_")
+    return (
+        query.args.get("group") is not None
+        or has_aggregates(query)
+        or (source is not None and not query.args.get("joins") and _is_released(source.this, env))
+    )
