@@ -88,7 +88,9 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
     if not typed.is_number:
         raise TypeMismatch(
             f"an aggregate of type {typed.type.shown} is not answered",
-            hint="count(x) and count(DISTINCT x) are answered, and the values that occur with GROUP BY x.",
+            hint="min(x), max(x), and the mean of days since one: avg(x - date '2024-01-01')."
+            if typed.is_moment
+            else "count(x) and count(DISTINCT x) are answered, and the values that occur with GROUP BY x.",
             position=position(node),
         )
     if typed.low is None or typed.high is None:

@@ -272,10 +272,17 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
             f"value out of range for type {kind.shown}", position=position(node)
         ) from error
     except (ValueError, KeyError) as error:
-        if kind.oid not in {*INTEGERS, BOOL.oid} and _ENDLESS(text.strip(_SPACES).lower()):
+        is_moment = kind.oid not in {*INTEGERS, *FLOATS, NUMERIC.oid}
+        if kind.oid not in {*INTEGERS, BOOL.oid} and (found := _ENDLESS(text.strip(_SPACES).lower())):
+            if is_moment and found.group() == "nan":
+                raise InvalidText(
+                    f"invalid input syntax for type {kind.shown}", position=position(node)
+                ) from error
             raise Unsupported(
                 "NaN and infinity are not computed with beside rows",
-                hint="Leave it out: SELECT 'NaN'::float8 alone is answered.",
+                hint="Leave the condition out: every moment is before infinity."
+                if is_moment
+                else "Leave it out: SELECT 'NaN'::float8 alone is answered.",
                 position=position(node),
             ) from error
         raise InvalidText(f"invalid input syntax for type {kind.shown}", position=position(node)) from error

@@ -49,6 +49,7 @@ from dpproxy.planner.rewrites.existence import existence
 from dpproxy.planner.rewrites.extremes import over_values
 from dpproxy.planner.rewrites.filters import with_filters
 from dpproxy.planner.rewrites.laterals import without_laterals
+from dpproxy.planner.rewrites.listed_extremes import with_places
 from dpproxy.planner.rewrites.memberships import with_memberships
 from dpproxy.planner.rewrites.public_keys import among_listed
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
@@ -280,6 +281,7 @@ def _of_rows(
     select = without_distinct(select, rows)
     of_people = not top and bool(select.args.get("group")) and _is_by_people(select, rows)
     select = with_few_sums(with_filters(select, rows, of_people=of_people))
+    select = select if of_people else with_places(select, rows, planning)
     halves = over_sets(select, rows) or (None if top else in_two(select, rows))
     values: Mapping[str, exp.Select] = {}
     if halves is None and not of_people and (shared := over_values(select, rows, planning)) is not None:

@@ -25,6 +25,9 @@ Released = tuple[Halves, Mapping[str, exp.Select]]
 """The inner query and the outer one, and the queries of the values, by the names that the outer one has for them."""
 
 
+SHARED = "min and max are of the values that enough people share: rarer ones do not count"
+
+
 def over_values(select: exp.Select, rows: JoinedRows, planning: Planning) -> Released | None:
     """The SELECT over groups and over the values in them; None where no MIN or MAX is of shared values."""
     asked = [n for n in aggregate_nodes(select) if _is_plain(n)]
@@ -52,6 +55,7 @@ def over_values(select: exp.Select, rows: JoinedRows, planning: Planning) -> Rel
     if not found:
         return None
     values = list(dict.fromkeys(_value(n) for n in found))
+    planning.cuts += [SHARED] if SHARED not in planning.cuts else []
     names = {value: f"#values{place}" for place, value in enumerate(values)}
     instead = {n: _least_of(_call(n), names[_value(n)]) for n in found}
     queries = {name: inner_query(select, [*keys, value]).distinct() for value, name in names.items()}

@@ -61,7 +61,7 @@ from dpproxy.values.errors import (
     UnitLost,
     Unsupported,
 )
-from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ
+from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, TIMESTAMPTZ
 
 _FOLLOW = "Compare the privacy keys: inside the subquery, or as what stands before IN and what it selects."
 
@@ -289,7 +289,8 @@ class _Predicates:
                 position=position(node),
             )
         typed = relation.columns[0].typed
-        if not (typed.is_number or typed.type.oid in (DATE.oid, TIMESTAMP.oid)):
+        is_text = typed.type.oid in TEXTS and typed.longest is not None  # what one row costs is bounded
+        if not (typed.is_number or is_text or typed.type.oid in (DATE.oid, TIMESTAMP.oid)):
             raise TypeMismatch(
                 f"a released value of type {typed.type.shown} is not compared with rows",
                 hint="Write IN before the subquery, for its one row.",
@@ -300,7 +301,8 @@ class _Predicates:
         place = nodes.Parameter(self._planning.take(placed(query, self._planning)))
         nullable = typed.nullable or not _has_a_row(node.this)
         if not typed.is_number:
-            return Typed(duck.cast(place, typed.type.name.upper()), typed.type, nullable=nullable)
+            name = "VARCHAR" if is_text else typed.type.name.upper()
+            return Typed(duck.cast(place, name), typed.type, nullable=nullable, longest=typed.longest)
         kind = FLOAT8 if typed.scale is None else typed.type
         return Typed(duck.cast(place, "DOUBLE"), kind, None, nullable=nullable)
 
