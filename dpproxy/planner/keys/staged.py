@@ -92,9 +92,8 @@ def among(
         and field.among is not None
     ):
         return field.among
-    if not rows.released:
-        return None
-    return chosen(forms, rows.conditions, planning) or _met_values(node, rows, planning)
+    found = chosen(forms, rows.conditions, planning) if planning.stages else None
+    return _met_values(node, rows, planning) if found is None and rows.released else found
 
 
 def _met_values(node: exp.Expr, rows: JoinedRows, planning: Planning) -> nodes.Select | None:
