@@ -118,7 +118,10 @@ def test_a_value_over_everybody_is_released_first_and_then_a_constant(clinic: Wo
         ("age > (SELECT beds, 1 FROM wards)", SyntaxRefused),
         ("id IN (SELECT person, 1 FROM visits)", SyntaxRefused),
         ("age > (SELECT count(*) FROM people GROUP BY city)", Unsupported),
-        ("city = (SELECT string_agg(c, ',') FROM (SELECT city AS c, count(*) FROM people GROUP BY city) AS t)", TypeMismatch),
+        (
+            "city = (SELECT string_agg(c, ',') FROM (SELECT city AS c, count(*) FROM people GROUP BY city) AS t)",
+            TypeMismatch,
+        ),
         ("EXISTS (SELECT count(*) FROM visits v WHERE v.person = id)", Unsupported),
         ("EXISTS (SELECT 1 FROM visits v WHERE v.person = id LIMIT 1)", Unsupported),
         ("row_number() OVER () = 1", Refusal),
