@@ -29,7 +29,11 @@ Moved = Sequence[tuple[Form, nodes.Expr]]
 """Weights, and the most of each that there is beside others."""
 _LEAST = 2.0**-20
 """Less than this share of g^2 is not divided by: rounding would have a part in it."""
-_ZERO = duck.double(0.0)
+_ZERO, ONE = duck.double(0.0), duck.double(1.0)
+
+
+def _times(a: nodes.Expr, b: nodes.Expr) -> nodes.Expr:
+    return b if a is ONE else a if b is ONE else f.times(a, b)
 
 
 def combined(*terms: tuple[Form, nodes.Expr]) -> Form:
@@ -37,7 +41,7 @@ def combined(*terms: tuple[Form, nodes.Expr]) -> Form:
     found: dict[str, nodes.Expr] = {}
     for form, factor in terms:
         for name, weight in form.items():
-            more = f.times(factor, weight)
+            more = _times(factor, weight)
             found[name] = f.plus(found[name], more) if name in found else more
     return found
 
@@ -52,7 +56,7 @@ class Norm:
     def product(self, one: Form, other: Form) -> nodes.Expr:
         """Of weights times their scales, summed up."""
         scales = {name: self._scales[name] for name in one if name in other and self._scales[name]}
-        terms = [f.scaled(f.times(one[name], other[name]), scale * scale) for name, scale in scales.items()]
+        terms = [f.scaled(_times(one[name], other[name]), scale * scale) for name, scale in scales.items()]
         return f.plus(*terms) if terms else _ZERO
 
     def half(self, form: Form) -> nodes.Expr:

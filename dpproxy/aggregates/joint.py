@@ -50,6 +50,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.fieller import ONE as _ONE
 from dpproxy.aggregates.fieller import Form, Norm, Within, combined, farthest
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -59,7 +60,7 @@ from udfs.mechanisms.linear import Linear, Number
 COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
 """The sums: of 1, of each argument, of their squares and of their products."""
 Sizes = Mapping[str, float | nodes.Expr]
-_ZERO, _HALF, _ONE, _TWO = map(duck.double, (0.0, 0.5, 1.0, 2.0))
+_ZERO, _HALF, _TWO = map(duck.double, (0.0, 0.5, 2.0))
 _LEAST = 2.0**-62
 """In steps, less than any variance of fewer than 2^60 rows that is not zero."""
 

@@ -15,6 +15,7 @@ from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Inner
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.algebra import nodes
+from dpproxy.algebra.layers import layered
 from dpproxy.algebra.plan import LAW, Fitted, Part, Summed
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import key_as_postgres
@@ -90,10 +91,10 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if sets == [[]]:  # one row has one order
-        query = branches[0].query
+        query = layered(branches[0].query)
     elif len(branches) == 1:
         order = (*branches[0].answer.order, nodes.Ordered(branches[0].tie))  # ties keep the declared order
-        query = replace(branches[0].query, order=order)
+        query = layered(replace(branches[0].query, order=order))
     else:
         query = _union(branches)
     is_single = sets == [[]] or has_one_row(select)
@@ -454,8 +455,8 @@ def _union(branches: Sequence[_Branch]) -> nodes.Select:
 def _arm(place: int, branch: _Branch) -> nodes.Select:
     """One grouping set with what the whole is ordered by: ties keep the declared order."""
     order = [*(e.value for e in branch.answer.order), duck.integer(place), branch.tie]
-    shown = (duck.named(value, f"s{i}") for i, value in enumerate(order))
-    return replace(branch.query, items=(*branch.query.items, *shown))
+    more = (duck.named(value, f"s{i}") for i, value in enumerate(order))
+    return layered(replace(branch.query, items=(*branch.query.items, *more)))
 
 
 def _refuse_stars(select: exp.Select, rows: JoinedRows) -> None:

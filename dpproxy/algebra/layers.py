@@ -1,0 +1,90 @@
+"""What several expressions over a release are made of, computed once for all: columns of the release.
+
+The values of each ``Let`` become columns beside those of the release that they follow from, in as many layers as they
+follow from one another; equal ones are one column. So an engine reads little, and computes each once for each row.
+They are computed whether or not the branch around them is taken: what a ``Let`` names must have a value in every row.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from dpproxy.algebra.nodes import (
+    Bare,
+    ColumnRef,
+    Combined,
+    Expr,
+    Item,
+    Let,
+    Local,
+    Named,
+    Node,
+    Release,
+    Select,
+    Star,
+    Subquery,
+)
+
+
+def layered(query: Select) -> Select:
+    """The same rows, of a SELECT over releases."""
+    found = _Layers()
+    taken = {
+        name: found.of(part, {}) if isinstance(part, Expr) else tuple(found.of(each, {}) for each in part)
+        for name in ("items", "where", "order")
+        if (part := getattr(query, name))
+    }
+    joins = tuple(replace(join, item=found.source(join.item)) for join in query.joins)
+    return replace(query, **taken, source=found.source(query.source), joins=joins)
+
+
+class _Layers(Struct):
+    """The columns by what they are, and of each release by how many layers they need."""
+
+    places: dict[Expr, ColumnRef] = field(default_factory=dict)
+    depths: dict[ColumnRef, int] = field(default_factory=dict)
+    layers: dict[str, list[list[Expr]]] = field(default_factory=dict)
+
+    def of(self, node: Node, local: Mapping[str, Sequence[Expr]]) -> Node:
+        """A node without ``Let``; ``local`` are the values of those around."""
+        return node.transform(lambda part: self._placed(part, local))
+
+    def _placed(self, node: Node, local: Mapping[str, Sequence[Expr]]) -> Node | None:
+        match node:
+            case Local(name, place):
+                return local[name][place]
+            case Let(name, values, made):
+                named = [self._column(self.of(value, local)) for value in values]
+                return self.of(made, {**local, name: named})
+            case Select() | Combined():
+                return node  # its own columns are shared there
+            case _:
+                return None
+
+    def _column(self, value: Node) -> Expr:
+        """What stands for a value: a column or a constant, or a new column."""
+        if not isinstance(value, Expr):
+            raise TypeError("a value is an expression")
+        read = set(value.find_all(ColumnRef))
+        if isinstance(value, ColumnRef) or not read:
+            return value
+        found = self.places.get(value)
+        if found is None:
+            [release] = {column.table or "" for column in read}
+            depth = 1 + max(self.depths.get(column, -1) for column in read)
+            layers = self.layers.setdefault(release, [])
+            layers += [[] for _ in range(depth + 1 - len(layers))]
+            found = self.places[value] = ColumnRef(f"b{len(self.places)}", release)
+            layers[depth].append(Named(value, found.name))
+            self.depths[found] = depth
+        return found
+
+    def source(self, node: Item | None) -> Item | None:
+        """A release with its columns, under the same name."""
+        if not isinstance(node, Release):
+            return node
+        found: Item = node
+        for layer in self.layers.get(node.alias, ()):
+            found = Subquery(Select((Star(), *layer), found), Bare(node.alias))
+        return found
