@@ -1,6 +1,7 @@
-"""From an accepted statement to its plan: one pass finds the parts, a second one shares the loss among them."""
+"""From an accepted statement to its plan: a pass finds the parts; where they are more than it took, another follows."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 
@@ -21,9 +22,9 @@ from dpproxy.planner.access import (
     find_table,
     statement_delta,
     statement_loss,
-    table_name,
 )
 from dpproxy.planner.block import charged
+from dpproxy.planner.guess import releases_of, tables_of
 from dpproxy.planner.keys.grouping import grouping_sets, has_aggregates, key_columns, without_distinct
 from dpproxy.planner.open.limits import carried, check_answer, portion, streams
 from dpproxy.planner.open.place import placed
@@ -40,7 +41,7 @@ from dpproxy.planner.release.deadline import deadline, expected
 from dpproxy.planner.release.enough import or_enough
 from dpproxy.planner.release.individual import individual, is_individual
 from dpproxy.planner.release.inside import inside, inside_view
-from dpproxy.planner.release.priors import settled
+from dpproxy.planner.release.priors import prior_nodes, settled
 from dpproxy.planner.release.target_error import most_epsilon, within_target
 from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
 from dpproxy.planner.rewrites.documents import with_casts
@@ -62,10 +63,9 @@ from dpproxy.planner.rows.people import people
 from dpproxy.planner.rows.predicates import inner_of
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.rows.row_windows import derive_windows, has_windows, limited
-from dpproxy.planner.rows.scans import column_names, is_public
+from dpproxy.planner.rows.scans import column_names
 from dpproxy.planner.rows.sources import Env, FromEntry, Lateral, Relation, entries, with_ctes
 from dpproxy.planner.rows.unions import set_operation
-from dpproxy.planner.views import find_view, uses
 from dpproxy.policy.model import TablePolicy
 from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import NotGranted, Refusal, TooComplex
@@ -74,7 +74,7 @@ from dpproxy.values.work import begin
 from udfs.privacy import NANO, Loss
 
 PASSES = 4
-"""Parts and tables are known after one pass; another one uses them."""
+"""Parts and tables are known after one pass, which begins with a guess; another one uses them where it was wrong."""
 ANY_DELTA = Fraction(1, 10**6)
 """For a pass that nothing is released of."""
 _Counts = dict[bool, tuple[int, int, int]]
@@ -97,7 +97,7 @@ def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan
     def plan_for(asked: Context) -> Plan | PublicPlan:
         return within_target(asked, plan_at, partial(_written, tree))
 
-    return or_enough(context, plan_for, lambda: most_epsilon(*find_payer(_guess(tree, context), context)))
+    return or_enough(context, plan_for, lambda: most_epsilon(*find_payer(tables_of(tree, context), context)))
 
 
 def _written(tree: exp.Expr, count: bool) -> str:  # noqa: FBT001
@@ -109,8 +109,21 @@ def _written(tree: exp.Expr, count: bool) -> str:  # noqa: FBT001
 
 
 def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _Counts) -> Plan | PublicPlan:
+    """From what is known, else from a guess: what is refused is said of a statement that nothing was guessed of."""
+    tables, work = tables_of(tree, context), parameters.budget
+    likely = 1 if context.apart in known else releases_of(tables, context)
+    if likely > 1:
+        with suppress(Refusal):
+            return _passes(tree, context, parameters, known, tables, (likely, 1, likely))
+        parameters.budget = work
+    return _passes(tree, context, parameters, known, tables, known.get(context.apart, (1, 1, 1)))
+
+
+def _passes(
+    tree: exp.Expr, context: Context, parameters: Parameters, known: _Counts, tables: list[Use],
+    counted: tuple[int, int, int],
+) -> Plan | PublicPlan:  # fmt: skip
     work = parameters.budget
-    tables, counted = _guess(tree, context), known.get(context.apart, (1, 1, 1))
     for _ in range(PASSES):
         parameters.budget = work
         payer, loss, delta = None, Loss(NANO), ANY_DELTA
@@ -140,22 +153,6 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _C
 
 def _named(tables: Sequence[Use]) -> set[tuple[str, str]]:
     return {(t.granted, t.table) for t in tables}
-
-
-def _guess(tree: exp.Expr, context: Context) -> list[Use]:
-    """The protected tables a statement seems to name: right for all but names that WITH hides."""
-    hidden = {c.alias for c in tree.find_all(exp.CTE)}
-    found: list[Use] = []
-    for table in tree.find_all(exp.Table):
-        if table.db or table.name not in hidden:
-            try:
-                if find_view(table, context, inside=False) is not None:
-                    found += uses(table, context)
-                elif not is_public(find_table(table, context)):
-                    found.append(Use(table, table_name(table)))
-            except Refusal:  # said with its place by the pass itself
-                continue
-    return found
 
 
 def view_columns(view: str, context: Context) -> tuple[Column, ...]:
@@ -245,9 +242,10 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
             return _select(plain, alias, planning, env, top=top)
     if top and (shown := existence(select, found, planning, env)) is not None:
         return shown
-    select = settled(select, planning, env)
-    if is_individual(select):
-        return individual(select, found, planning, env)
+    if prior_nodes(select):
+        select = settled(select, planning, env)
+        if is_individual(select):
+            return individual(select, found, planning, env)
     return _of_rows(select, found, alias, planning, env, top=top)
 
 
