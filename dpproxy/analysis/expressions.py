@@ -451,7 +451,7 @@ def _bound_match(node: exp.Like, value: Typed, pattern: Typed, scope: Scope) -> 
             position=position(node),
         )
     longest = LONGEST_TEXT if value.longest is None else value.longest
-    scope.parameters.spend(longest * len(text), position(node))
+    scope.parameters.spend(longest * len(text), node)
 
 
 def _negative(node: exp.Neg, scope: Scope) -> Typed:

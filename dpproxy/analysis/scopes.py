@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
+from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import TooComplex, UndefinedParameter, Unsupported
@@ -89,11 +90,11 @@ class Parameters(PartlyShown, Struct):
             known = self.longest.get(column.name, 0)
             self.longest[column.name] = max(known, LONGEST if value.longest is None else value.longest)
 
-    def spend(self, work: int, at: int | None = None) -> None:
-        """Count nodes compiled and characters matched. Raises ``TooComplex``."""
+    def spend(self, work: int, node: exp.Expr | None = None) -> None:
+        """Count nodes compiled and characters matched, for a node of the statement. Raises ``TooComplex``."""
         self.budget -= work
         if self.budget < 0:
-            raise TooComplex("the statement is too complex", position=at)
+            raise TooComplex("the statement is too complex", position=position(node))
 
     def infer(self, number: int, kind: SqlType) -> None:
         """Note the type the context asks of a parameter, unless one is known."""

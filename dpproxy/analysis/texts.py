@@ -230,4 +230,4 @@ def _spend(scope: Scope, node: exp.Expr, value: Typed, part: Typed | None) -> No
     if part is None or scope.level is ExpressionLevel.RELEASED:
         return
     sizes = [LONGEST_TEXT if v.longest is None else v.longest for v in (value, part)]
-    scope.parameters.spend(sizes[0] * sizes[1], position(node))
+    scope.parameters.spend(sizes[0] * sizes[1], node)

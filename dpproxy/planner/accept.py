@@ -112,13 +112,14 @@ def _fold(tree: exp.Expr, sql: str) -> set[type[exp.Expr]]:
         depth = depths[id(node)] = depths.get(id(node.parent), 0) + 1
         if depth > DEEPEST:
             raise TooComplex("the statement is nested too deeply", hint="Write long lists with IN.")
-        kinds.add(type(node))
+        kind = type(node)
+        kinds.add(kind)
         node.comments = None
-        if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
+        if kind is exp.Identifier and not node.args.get("quoted"):
             node.set("this", str(node.this).lower())
-        if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Column) and node.this.table:
+        elif kind is exp.Ordered and type(node.this) is exp.Column and node.this.table:
             node.meta[OF_INPUT] = True
-        if isinstance(node, exp.Func | exp.Mod) and node.meta_get("start") is not None:
+        elif isinstance(node, exp.Func | exp.Mod) and node.meta_get("start") is not None:
             node.meta["name"] = sql[node.meta["start"] : node.meta["end"] + 1].strip('"').lower()
         if node.meta_get("line") is not None:
             known = node.meta.items()
@@ -177,9 +178,8 @@ def accept(tree: exp.Expr) -> exp.Expr:
     Errors: ``Unsupported`` (0A000), ``UndefinedFunction`` (42883).
     """
     _check_statement(tree)
-    for node in tree.walk():
-        if node.args.get("joins"):
-            check_joins(node)
+    for holder in {id(above): above for join in tree.find_all(exp.Join) if (above := join.parent)}.values():
+        check_joins(holder)
     tree = from_left(with_fields(without_schemas(write_present(write_series(tree)))))
     for node in tree.walk():
         _check_listed(node)

@@ -53,7 +53,7 @@ from dpproxy.planner.rows.cuts import note_cuts
 from dpproxy.planner.rows.padding import check_padded
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.planner.rows.sources import Env
-from dpproxy.planner.select_list import is_star, items
+from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.planner.unique import of_groups
 from dpproxy.values.errors import NotGranted, TooComplex
 from udfs.mechanisms.averaged import Averaged, Draw
@@ -82,12 +82,13 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     every = list(dict.fromkeys(n for s in sets for n in s))
     derived = any(drawn.summed is not None for drawn in planning.context.losses or ())
     apart = (derived or not top) and len(sets) > 1
-    block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart)
+    listed = items(select)
+    block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart, listed)
     branches = [block.branch(keys) for keys in sets]
     tell_undeclared(select, rows, planning)
     note_cuts(select, rows, planning)
     scopes = [branch.scope for branch in branches]
-    planning.selected = top and any(s.selected or is_selected(select, items(select), s.calls) for s in scopes)
+    planning.selected = top and any(s.selected or is_selected(select, listed, s.calls) for s in scopes)
     if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if sets == [[]]:  # one row has one order
@@ -101,7 +102,7 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     limit = select.args.get("limit")
     most = sum(b.scope.groups for b in branches)
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
-    empty, shown = has_no_rows(select), [item.node.unnest() for item in items(select)]
+    empty, shown = has_no_rows(select), [item.node.unnest() for item in listed]
     chosen = any(p.discovered for p in planning.parts)
     return Open(
         limits(select, query, branches[0].scope.scope()),
@@ -120,7 +121,7 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
             lambda told: len(sets) == 1 and all(n in told for n in sets[0]),
         ),
         declared=not (called or refined or any(p.discovered for p in planning.parts)),
-        chosen=chosen or any(_is_chosen(select, branch) for branch in branches),
+        chosen=chosen or any(_is_chosen(select, listed, branch) for branch in branches),
     )
 
 
@@ -148,9 +149,9 @@ class _Branch(Struct, frozen=True):
     scope: ReleasedScope
 
 
-def _is_chosen(select: exp.Select, branch: _Branch) -> bool:
+def _is_chosen(select: exp.Select, listed: Sequence[SelectItem], branch: _Branch) -> bool:
     """Whether released values may decide which groups are shown."""
-    listed, calls, having = items(select), branch.scope.calls, branch.answer.having
+    calls, having = branch.scope.calls, branch.answer.having
     is_distinct = bool(select.args.get("distinct")) and any(calls_in(i.node, calls) for i in listed)
     by_subquery = any(o.value.has(nodes.Release) for o in branch.answer.order)
     is_cut = select.args.get("limit") is not None or select.args.get("offset") is not None
@@ -178,6 +179,7 @@ class _Block(Struct, frozen=True):
     top: bool
     apart: bool
     """Of several grouping sets each row says its own error: they follow from several releases, or are read further."""
+    listed: Sequence[SelectItem]
 
     def branch(self, present: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
@@ -307,9 +309,9 @@ class _Block(Struct, frozen=True):
 
     def _confidence(self, keys: Keys, calls: Mapping[exp.Expr, Aggregate]) -> Fraction:
         """Of each interval: all at once where released values decide which groups are shown."""
-        found, listed = session.confidence(self.planning.context.settings), items(self.select)
-        is_chosen = len(calls) > len(self.aggregates) or is_selected(self.select, listed, calls)
-        return together(found, listed, calls, keys.most) if is_chosen else found
+        found = session.confidence(self.planning.context.settings)
+        is_chosen = len(calls) > len(self.aggregates) or is_selected(self.select, self.listed, calls)
+        return together(found, self.listed, calls, keys.most) if is_chosen else found
 
     def _alone(self, keys: Keys, inner: Inner) -> Noise:
         """The noise of an aggregate that is released by itself for the whole loss."""

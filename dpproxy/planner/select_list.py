@@ -41,7 +41,12 @@ def is_star(node: exp.Expr) -> bool:
 
 def items(select: exp.Select) -> tuple[SelectItem, ...]:
     """The SELECT list."""
-    return tuple(SelectItem(e.this if isinstance(e, exp.Alias) else e, title(e)) for e in select.expressions)
+    return tuple(SelectItem(unnamed(e), title(e)) for e in select.expressions)
+
+
+def unnamed(entry: exp.Expr) -> exp.Expr:
+    """The expression of an entry, without the alias."""
+    return entry.this if type(entry) is exp.Alias else entry
 
 
 def grouped(node: exp.Expr, listed: Sequence[SelectItem], knows: Callable[[str], bool]) -> exp.Expr:

@@ -11,6 +11,7 @@ and the second not where a join may repeat rows.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from math import sqrt
 
 from msgspec import Struct
@@ -56,7 +57,7 @@ def noisy(node: exp.Expr, rows: OpenRows) -> list[Accuracy]:
     return [a for a in errors if a is not None]
 
 
-class Accuracies(Struct, frozen=True):
+class Accuracies(Struct, frozen=True, dict=True):
     """Of the columns of one SELECT that are ``listed``, with this ``confidence`` for all of them.
 
     ``chosen`` where noise may decide which rows there are, or which are in one group; ``grouped`` where rows are, in
@@ -105,21 +106,23 @@ class Accuracies(Struct, frozen=True):
 
     def note(self) -> None:
         """Count the totals as one more release, where columns of released rows are shown beside them."""
-        totals = self._totals()
-        if totals and self._is_beside:
-            self.planning.noisy.add(tuple(compile_expression(t, self.scope).sql for t in totals))
+        if self._totals and self._is_beside:
+            self.planning.noisy.add(tuple(compile_expression(t, self.scope).sql for t in self._totals))
 
-    @property
+    @cached_property
     def _is_beside(self) -> bool:
         """Whether columns of rows, with distances that hold together, are shown beside totals, or may be."""
-        if not self.top:
-            return True
-        parts = {p for node in self.listed for p in self._parts(node)}
-        return any(not self._is_total(p) for p in parts) or any(n.find(exp.Query) for n in self.listed)
+        is_more = not self.top or len(self._totals) < len(self._laws)
+        return is_more or any(n.find(exp.Query) for n in self.listed)
 
+    @cached_property
+    def _laws(self) -> list[exp.Expr]:
+        """The different values with a law in all columns."""
+        return list(dict.fromkeys(p for node in self.listed for p in self._parts(node)))
+
+    @cached_property
     def _totals(self) -> list[exp.Expr]:
-        parts = (p for node in self.listed for p in self._parts(node))
-        return [p for p in dict.fromkeys(parts) if self._is_total(p)]
+        return [p for p in self._laws if self._is_total(p)]
 
     def _is_of_one_row(self, node: exp.Expr) -> bool:
         """Whether it is computed of values of its row, and NULL where one of them is: rows that are left out may be."""
@@ -221,7 +224,7 @@ class Accuracies(Struct, frozen=True):
             part.args.get(a) for a in ("partition_by", "order", "spec")
         )
         many = rows if is_frame else self.groups if self.grouped else 1
-        share = (self.planning.beside if self._is_beside else 1) * len(self._totals()) * many
+        share = (self.planning.beside if self._is_beside else 1) * len(self._totals) * many
         confidence = 1 - (1 - self.confidence) / share
         is_mean = type(_called(part)) is exp.Avg
         if many == 1 and not is_mean:

@@ -130,7 +130,7 @@ def open_rows(
 def _settled(rows: OpenRows, planning: Planning, entry: FromEntry) -> OpenRows:
     """With the size of the inner joins so far. Raises ``TooComplex``."""
     size = size_of_inner(rows.run, rows.pins, planning)
-    check_join(size, [s.rows for s in rows.sources], position(entry.node))
+    check_join(size, [s.rows for s in rows.sources], entry.node)
     return replace(rows, rows=size)
 
 
@@ -250,7 +250,7 @@ def _joined(
         )
     rows = _settled(rows, planning, entry)
     size = size_of_outer(rows.sources, rows.rows, source, pins, side, planning)
-    check_join(size, [s.rows for s in both.sources], position(entry.node))
+    check_join(size, [s.rows for s in both.sources], entry.node)
     both = _marked(both, source, side, is_noisy=_reads_noise(on, names, added, both))
     columns = tuple(c for s in both.sources for c in s.columns)
     return replace(both, rows=size, run=(SizedSource("", source.item, columns, size, None),), pins=())

@@ -116,11 +116,11 @@ def check_answer(rows: int, values: Iterable[Typed], node: exp.Expr) -> None:
         )
 
 
-def check_join(rows: int, sides: Iterable[int], at: int | None) -> None:
-    """Refuse a join that multiplies its sides."""
+def check_join(rows: int, sides: Iterable[int], node: exp.Expr) -> None:
+    """Refuse a join that multiplies its sides, at a node of FROM."""
     if rows > max(MOST_JOINED, *sides):
         raise TooComplex(
             f"the join would have up to {rows} rows, more than {MOST_JOINED}",
             hint="Join on columns that are unique on one side.",
-            position=at,
+            position=position(node),
         )

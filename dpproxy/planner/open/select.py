@@ -32,7 +32,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env, FromEntry
-from dpproxy.planner.select_list import SelectItem, is_star, items
+from dpproxy.planner.select_list import SelectItem, is_star, items, unnamed
 from dpproxy.planner.unique import OF_ONE_ROW, Unique, of_distinct, of_groups, of_rows
 from dpproxy.values.errors import GroupingError, SyntaxRefused, UndefinedTable
 from dpproxy.values.pgtypes import TEXT, UNKNOWN
@@ -311,7 +311,8 @@ def _normal(select: exp.Select, rows: OpenRows) -> tuple[tuple[SelectItem, ...],
     A bare name in ORDER BY is a column of the SELECT list first.
     """
     copy = select.copy()
-    names = {item.name for item in items(select)}
+    named = items(select)
+    names = {item.name for item in named}
     order = copy.args.get("order")
     kept = [
         e for e in (order.expressions if order is not None else ())
@@ -321,13 +322,12 @@ def _normal(select: exp.Select, rows: OpenRows) -> tuple[tuple[SelectItem, ...],
     rows.normal(copy)
     for entry, name in bare:
         entry.set("this", name)
-    named = items(select)
     listed: list[SelectItem] = []
-    for item, normal in zip(named, items(copy), strict=True):
+    for item, entry in zip(named, copy.expressions, strict=True):
         if is_star(item.node):
             listed += _star(item.node, rows)
         else:
-            listed.append(SelectItem(normal.node, item.name))
+            listed.append(SelectItem(unnamed(entry), item.name))
     return tuple(listed), copy
 
 

@@ -18,7 +18,7 @@ from dpproxy.planner.keys.grouping import aggregate_nodes, group_keys, grouping_
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.two_steps import ROWS, Halves, held_in, inner_query, over_released
 from dpproxy.planner.rows.relation import JoinedRows
-from dpproxy.planner.select_list import is_star, items
+from dpproxy.planner.select_list import is_star
 from dpproxy.values.errors import Refusal, Unsupported
 
 Released = tuple[Halves, Mapping[str, exp.Select]]
@@ -32,7 +32,7 @@ def over_values(select: exp.Select, rows: JoinedRows, planning: Planning) -> Rel
     """The SELECT over groups and over the values in them; None where no MIN or MAX is of shared values."""
     asked = [n for n in aggregate_nodes(select) if _is_plain(n)]
     sets = grouping_sets(select, rows) if asked else []
-    if any(key_columns(keys, rows) for keys in sets) or any(is_star(i.node) for i in items(select)):
+    if not sets or any(key_columns(keys, rows) for keys in sets) or any(map(is_star, select.expressions)):
         return None
     if len(sets) != 1:
         _refuse_sets(asked, rows, planning)

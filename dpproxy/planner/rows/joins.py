@@ -31,7 +31,6 @@ from dpproxy.planner.rows.multiplicity import beside, preserved, together
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan, normal
 from dpproxy.planner.rows.truncation import truncated
-from dpproxy.planner.select_list import items as listed
 from dpproxy.values.errors import AmbiguousColumn, TooComplex, UndefinedColumn, UnitLost, Unsupported
 
 MOST_ROWS = 1_000_000
@@ -84,7 +83,7 @@ def join_rows(
     present = _never_null(items)
     items = _nullable(items)
     named = _together(items, padded, hidden, inner, outer)
-    select = normal(select, named, frozenset(item.name for item in listed(select)))
+    select = normal(select, named)
     where = conjuncts(select.args.get("where"))
     on = [_on(index, items, named) for index in range(len(items))]
     items = _missing(items, where, on, named)

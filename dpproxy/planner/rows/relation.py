@@ -12,6 +12,7 @@ from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.refusals import unknown_column
 from dpproxy.planner.rows.fields import Field, Identifier
+from dpproxy.planner.select_list import items
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedTable
 from dpproxy.values.structs import PartlyShown
@@ -188,16 +189,18 @@ def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
     return tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query))
 
 
-def normal(select: exp.Select, rows: JoinedRows, shown: frozenset[str] = frozenset()) -> exp.Select:
+def normal(select: exp.Select, rows: JoinedRows) -> exp.Select:
     """A copy in which one column is written one way: bare where there is one item in FROM, qualified elsewhere.
 
-    A bare name in ORDER BY is a column of the SELECT list first, of those called ``shown``.
+    A bare name in ORDER BY is a column of the SELECT list first.
     """
     copy = select.copy()
     lone = len(rows.scans) == 1
     order = copy.args.get("order")
-    kept = {id(e.this) for e in (order.expressions if order is not None else ())
-            if type(e.this) is exp.Column and not e.this.table and e.this.name in shown}  # fmt: skip
+    entries = [e.this for e in (order.expressions if order is not None else ())]
+    bare = [node for node in entries if type(node) is exp.Column and not node.table]
+    shown = {item.name for item in items(select)} if bare else set()
+    kept = {id(node) for node in bare if node.name in shown}
     columns = [n for n in own_nodes(copy) if type(n) is exp.Column and not isinstance(n.this, exp.Star)]
     for node in [n for n in columns if id(n) not in kept]:
         found = list(rows.candidates(node))

@@ -175,7 +175,7 @@ def _named(node: exp.Table, alias: str, cte: "tuple[exp.CTE, Env]", planning: Pl
     """
     (definition, inside), before = cte, planning.parameters.budget
     _, known, work = planning.named.get(id(cte), (cte, None, REFERENCE))
-    planning.parameters.spend(work, position(node))
+    planning.parameters.spend(work, node)
     if isinstance(known, Open):
         return known
     relation = apart(definition, alias, planning, replace(inside, outer=None, around=None))
@@ -185,7 +185,7 @@ def _named(node: exp.Table, alias: str, cte: "tuple[exp.CTE, Env]", planning: Pl
 
 
 def _subquery(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) -> FromEntry:
-    planning.parameters.spend(REFERENCE, position(node))
+    planning.parameters.spend(REFERENCE, node)
     alias = node.args.get("alias")
     if alias is None or not alias.name:
         raise SyntaxRefused(
@@ -206,7 +206,7 @@ def _view(node: exp.Table, alias: str, planning: Planning, env: Env) -> Relation
     if view is None:
         built = find_materialized(node, planning.context, inside=env.view is not None)
         return None if built is None else relation_of(node, built, planning)
-    planning.parameters.spend(REFERENCE, position(node))
+    planning.parameters.spend(REFERENCE, node)
     with placed_at(node), planning.parameters.kept():
         found = apart(query_of(view, planning.context), alias, planning, Env(env.plan, view=env.view or node))
         return as_view(view, found, planning.context)

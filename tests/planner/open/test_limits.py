@@ -32,10 +32,12 @@ def test_an_answer_has_an_end():
 
 
 def test_a_join_is_no_larger_than_a_limit_or_its_largest_side():
-    check_join(MOST_JOINED, (5, 5), None)
-    check_join(3 * MOST_JOINED, (5, 3 * MOST_JOINED), None)
+    node = exp.Star()
+    node.meta["start"] = 7
+    check_join(MOST_JOINED, (5, 5), node)
+    check_join(3 * MOST_JOINED, (5, 3 * MOST_JOINED), node)
     with pytest.raises(TooComplex) as error:
-        check_join(MOST_JOINED + 1, (5, 5), 7)
+        check_join(MOST_JOINED + 1, (5, 5), node)
     assert error.value.position == 7
 
 
