@@ -125,18 +125,32 @@ def _instead(value: object, possible: Possible, *, as_null: bool) -> object:
 
 
 def _rounded(value: object, half: float) -> object:
-    """Rounded to the second digit of its half-width, which makes it larger by a twentieth at most."""
+    """Rounded to the second digit of its half-width."""
     if not isinstance(value, int | float | Decimal) or not isfinite(half) or half <= 0:
         return value
-    number = round(value, 1 - floor(log10(half)))
+    number = round(value, _digits(half))
     return Decimal(f"{number:f}") if isinstance(number, Decimal) else number
+
+
+def _digits(half: float) -> int:
+    return 1 - floor(log10(half))
+
+
+def _of_shown(halves: Floats, output: Output, stated: Stated | None) -> Floats:
+    """Half-widths of rounded values: half a step more, which is a twentieth at most."""
+    if stated is None or not stated.significant:
+        return halves
+    whole = output.column.type.oid in INTEGERS
+    digits = [_digits(half) if isfinite(half) and half > 0 else inf for half in halves.tolist()]
+    moved = [0.0 if d == inf or (whole and d >= 0) else 10.0**-d / 2 for d in digits]
+    return halves + moved
 
 
 def _outwards(value: object, half: float, *, above: bool) -> object:
     """A bound, to the digit that what it bounds is rounded to, and no nearer."""
     if not isinstance(value, int | float) or not isfinite(value) or not isfinite(half) or half <= 0:
         return value
-    step = Fraction(10) ** (floor(log10(half)) - 1)
+    step = Fraction(10) ** -_digits(half)
     number = (ceil if above else floor)(Fraction(value) / step) * step
     return type(value)(number)
 
@@ -228,13 +242,14 @@ def measured(plan: Plan, rows: Rows, values: Sequence[Row], fresh: Plan | None =
     """The noisy columns of an answer, each with the half-widths of its rows."""
     new = dict(enumerate(() if fresh is None else (o.accuracy for o in fresh.outputs)))
     noisy = [(i, o, o.accuracy) for i, o in enumerate(plan.outputs) if o.accuracy is not None]
-    return [_measured(i, o, accuracy, rows, values, new.get(i)) for i, o, accuracy in noisy]
+    return [_measured(i, o, accuracy, plan.accuracy, rows, values, new.get(i)) for i, o, accuracy in noisy]
 
 
 def _measured(
     index: int,
     output: Output,
     accuracy: Accuracy,
+    stated: Stated | None,
     rows: Rows,
     values: Sequence[Row],
     new: Accuracy | None,
@@ -245,12 +260,14 @@ def _measured(
     possible, shown = output.possible, numbers(values, index)
     cannot = 0 if possible is None else int(impossible(possible, rows, shown).sum())
     why = OF_NOBODY if possible is None or possible.count is not None else OF_NO_SIGN
-    halves = _halves(accuracy, rows)
+    halves = _of_shown(_halves(accuracy, rows), output, stated)
     known = np.isfinite(halves) & ~np.isnan(shown)
     halves, shown = halves[known], np.abs(shown[known])
     if not len(halves):
         return _Measured(name, "no interval is proved: a divisor may be zero", impossible=cannot, why=why)
-    fresh = None if new is None else new.half
+    fresh = (
+        None if new is None or new.half is None else float(_of_shown(np.array([new.half]), output, stated)[0])
+    )
     shares = _shares(halves, shown, 0.0 if new is None else inf)
     return _Measured(
         name,

@@ -12,7 +12,7 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy, Answer, Notice, Plan
 from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.accuracy import accuracy_notice, figure, presented
+from dpproxy.engine.accuracy import accuracy_notice, figure, measured, presented
 from dpproxy.engine.engine import Engine
 from tests.engine.test_answers import ANN, DDL, POLICY, ask, ask_with
 from tests.engine.test_payment import plan as planned
@@ -409,6 +409,31 @@ def test_digits_that_say_nothing_are_dropped(engine: Engine):
     assert presented(plan, rows, rows) == [("a", 4_800_000, 36.911), ("b", None, None)]
     decimals = [("a", Decimal("4804714.93"), 1.0)]
     assert str(presented(plan, decimals, decimals)[0][1]) == "4800000"
+
+
+@pytest.mark.parametrize(
+    ("asked", "half", "said"),
+    [
+        ("sum(x)", 1_000.0, "±1050"),
+        ("sum(x)", 898_720.0, "±904000"),
+        ("sum(x)", 12.0, "±12"),
+        ("avg(x)", 0.5, "±0.505"),
+    ],
+)
+def test_half_widths_hold_around_what_is_rounded(engine: Engine, asked: str, half: float, said: str):
+    """The interval around what is shown holds that around the draw; it is a twentieth wider at most."""
+    plan = planned(engine, f"SELECT k, {asked} AS s FROM t GROUP BY k", epsilon="1", round="significant")
+    noisy = replace(plan.outputs[1], accuracy=Accuracy(half=half), possible=None)
+    plan = replace(plan, outputs=(plan.outputs[0], noisy))
+    drawn = [("a", value if asked == "sum(x)" else value / 1000) for value in range(4_000_000, 4_000_200, 7)]
+    notice = accuracy_notice(plan, drawn, drawn)
+    assert notice is not None
+    assert said in notice.message
+    [found] = measured(plan, drawn, drawn)
+    wider = found.halves[2] + 1e-9
+    for (_, value), (_, shown) in zip(drawn, presented(plan, drawn, drawn), strict=True):
+        assert abs(float(str(shown)) - value) + half <= wider
+    assert found.halves[2] <= 1.05 * half
 
 
 def test_figures_are_rounded_up():
