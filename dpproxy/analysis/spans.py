@@ -17,7 +17,7 @@ from dpproxy.values.pgtypes import DATE, INTERVAL, NUMERIC, TIME, TIMESTAMP, TIM
 
 _TIMES = frozenset({INTERVAL.oid, TIME.oid})
 _MOMENTS = frozenset({DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid})
-_SUMS = {
+SUMS = {
     (DATE.oid, INTERVAL.oid): TIMESTAMP,
     (DATE.oid, TIME.oid): TIMESTAMP,
     (TIMESTAMP.oid, INTERVAL.oid): TIMESTAMP,
@@ -32,8 +32,8 @@ _BETWEEN = (
     (TIMESTAMPTZ.oid, TIMESTAMPTZ.oid),
     (TIME.oid, TIME.oid),
 )
-_DIFFERENCES = {
-    **{pair: kind for pair, kind in _SUMS.items() if pair[1] == INTERVAL.oid},
+DIFFERENCES = {
+    **{pair: kind for pair, kind in SUMS.items() if pair[1] == INTERVAL.oid},
     **dict.fromkeys(_BETWEEN, INTERVAL),
 }
 """Types of ``a - b``."""
@@ -54,9 +54,9 @@ def arithmetic(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     if isinstance(node, exp.Mul | exp.Div):
         return _scaled(node, a, b, scope)
     a, b = settle(a, b.type, scope, node), settle(b, a.type, scope, node)
-    if isinstance(node, exp.Add) and (b.type.oid, a.type.oid) in _SUMS:
+    if isinstance(node, exp.Add) and (b.type.oid, a.type.oid) in SUMS:
         a, b = b, a
-    kind = (_SUMS if isinstance(node, exp.Add) else _DIFFERENCES).get((a.type.oid, b.type.oid))
+    kind = (SUMS if isinstance(node, exp.Add) else DIFFERENCES).get((a.type.oid, b.type.oid))
     if kind is None:
         raise undefined(node, a, b)
     sides = [duck.cast(v.sql, "TIMESTAMP") if v.type.oid == DATE.oid else v.sql for v in (a, b)]

@@ -4,9 +4,14 @@ None means that the type is unknown here, and follows from the engine's.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import permutations
 
 from sqlglot import exp
 
+from dpproxy.aggregates.average import mean_type
+from dpproxy.aggregates.sum import sum_type
+from dpproxy.analysis import spans
+from dpproxy.analysis.arithmetic import common_type
 from dpproxy.analysis.titles import function_name, written_name
 from dpproxy.pgcatalog.compiler import casts
 from dpproxy.pgcatalog.compiler.table_functions import Places
@@ -36,7 +41,6 @@ from dpproxy.values.pgtypes import (
     REGCLASS,
     REGPROC,
     TEXT,
-    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
@@ -102,48 +106,39 @@ def arithmetic(left: KnownType, right: KnownType) -> KnownType:
         return None
     if UNKNOWN.oid in (left.oid, right.oid):
         left, right = (right, right) if left.oid == UNKNOWN.oid else (left, left)
-    if left.oid not in _RANKS or right.oid not in _RANKS:
-        return None
-    if left.oid != right.oid and FLOATS & {left.oid, right.oid}:
-        return FLOAT8
-    return plain(common([left, right]))
+    return common_type(left, right) if left.oid in _RANKS and right.oid in _RANKS else None
+
+
+_LATER = {
+    **spans.SUMS,
+    (TIMESTAMPTZ.oid, INTERVAL.oid): TIMESTAMPTZ,
+    **{(DATE.oid, whole): DATE for whole in INTEGERS},
+}
+_APART = {
+    **_LATER,
+    **spans.DIFFERENCES,
+    (DATE.oid, DATE.oid): INT4,
+    **{pair: INTERVAL for pair in permutations((DATE.oid, *_MOMENTS), 2)},
+}
 
 
 def sum_kind(left: KnownType, right: KnownType) -> KnownType:
-    """The type of ``+`` and ``-`` with dates and timestamps, else of numbers."""
-    match left, right:
-        case SqlType(oid=DATE.oid), SqlType(oid=oid) if oid in INTEGERS:
-            return DATE
-        case SqlType(oid=oid), SqlType(oid=DATE.oid) if oid in INTEGERS:
-            return DATE
-        case (SqlType(oid=DATE.oid), SqlType(oid=INTERVAL.oid)) | (
-            SqlType(oid=INTERVAL.oid),
-            SqlType(oid=DATE.oid),
-        ):
-            return TIMESTAMP
-        case SqlType(oid=oid), SqlType(oid=INTERVAL.oid) if oid in (*_MOMENTS, INTERVAL.oid, TIME.oid):
-            return left
-        case SqlType(oid=INTERVAL.oid), SqlType(oid=oid) if oid in (*_MOMENTS, TIME.oid):
-            return right
-        case _:
-            return arithmetic(left, right)
+    """The type of ``+`` with dates and timestamps, else of numbers."""
+    pair = _oid(left), _oid(right)
+    return _LATER.get(pair) or _LATER.get(pair[::-1]) or arithmetic(left, right)
 
 
 def difference_kind(left: KnownType, right: KnownType) -> KnownType:
     """The type of ``-``."""
-    match left, right:
-        case SqlType(oid=DATE.oid), SqlType(oid=DATE.oid):
-            return INT4
-        case SqlType(oid=a), SqlType(oid=b) if {a, b} <= {DATE.oid, *_MOMENTS}:
-            return INTERVAL
-        case _:
-            return sum_kind(left, right)
+    return _APART.get((_oid(left), _oid(right))) or arithmetic(left, right)
+
+
+def _oid(kind: KnownType) -> int:
+    return 0 if kind is None else kind.oid
 
 
 def _multiplied(left: KnownType, right: KnownType) -> KnownType:
-    if left is not None and right is not None and INTERVAL.oid in (left.oid, right.oid):
-        return INTERVAL
-    return arithmetic(left, right)
+    return INTERVAL if INTERVAL.oid in (_oid(left), _oid(right)) else arithmetic(left, right)
 
 
 def _concatenation_kind(left: KnownType, right: KnownType) -> KnownType:
@@ -211,9 +206,9 @@ def _extreme(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     return OID if kind is not None and kind.name.startswith("reg") else kind
 
 
-_SUMS = {INT2.oid: INT8, INT4.oid: INT8, INT8.oid: NUMERIC, NUMERIC.oid: NUMERIC, FLOAT4.oid: FLOAT4}
-_MEANS = {INT2.oid: NUMERIC, INT4.oid: NUMERIC, INT8.oid: NUMERIC, NUMERIC.oid: NUMERIC, FLOAT4.oid: FLOAT8}
-_WHOLE = {kind.oid: FLOAT8 for kind in (INT2, INT4, INT8, FLOAT4, FLOAT8)} | {NUMERIC.oid: NUMERIC}
+_SUMS = {kind.oid: sum_type(kind) for kind in _NUMBERS}
+_MEANS = {kind.oid: mean_type(kind) for kind in _NUMBERS}
+_WHOLE = {kind.oid: NUMERIC if kind == NUMERIC else FLOAT8 for kind in _NUMBERS}
 """The result type of functions with one form for double precision and one for numeric, by argument type."""
 
 
