@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles
-from dpproxy.backends.postgres.logic import no
-from dpproxy.backends.servers.dialect import Reach, Rule, Value, ValueKind
+from dpproxy.backends.servers.dialect import Reach, Rule, Unanswered, Value, ValueKind, unbounded
 from dpproxy.backends.servers.standard import EXACT, MOMENTS, bare, is_ours, scale_of, utc_text
 
 SINGLE = Reach(-3.4028235e38, 3.4028235e38, 1.4e-45)
@@ -20,9 +19,9 @@ def to_bigint(_: nodes.Cast, parts: Sequence[Value]) -> Value:
     """BIGINT: of a whole number, or of a DOUBLE known to be inside it."""
     [a] = parts
     if a.kind is ValueKind.DOUBLE and not (a.reach.is_finite and a.reach.most < 2.0**63):
-        raise doubles.unbounded()
+        raise unbounded()
     if a.kind not in (*EXACT, ValueKind.DOUBLE, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     constant = a.constant if a.kind is ValueKind.WHOLE else None
     return Value(f"{a.sql}::bigint", ValueKind.WHOLE, a.reach, constant=constant)
 
@@ -35,7 +34,7 @@ def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.DECIMAL:
         return Value(f"round({a.sql}, 0)", ValueKind.HUGE)
     if a.kind not in (*EXACT, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(f"{a.sql}::numeric", ValueKind.HUGE, a.reach, constant=a.constant)
 
 
@@ -49,7 +48,7 @@ def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.NULL:
         return Value("NULL::float8", ValueKind.DOUBLE, replace(RELEASED, low=0.0, high=0.0))
     if a.kind not in (ValueKind.WHOLE, ValueKind.HUGE):
-        raise no("this cast")
+        raise Unanswered("this cast")
     if a.constant is not None:
         return doubles.constant(float(int(a.constant)))
     most = 2.0**63 if a.kind is ValueKind.WHOLE else 2.0**127
@@ -62,7 +61,7 @@ def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     [a] = parts
     scale = scale_of(node)
     if a.kind not in (*EXACT, ValueKind.NULL) or a.scale > scale:
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(f"{a.sql}::numeric", ValueKind.DECIMAL, a.reach, scale)
 
 
@@ -72,7 +71,7 @@ def to_moment(name: str, kind: ValueKind) -> Rule:
     def apply(node: nodes.Cast, parts: Sequence[Value]) -> Value:
         [a] = parts
         if a.kind not in (*MOMENTS, ValueKind.NULL) and not is_ours(node, a):
-            raise no("this cast")
+            raise Unanswered("this cast")
         if a.kind is ValueKind.DATE and kind is ValueKind.TIMESTAMP:
             return Value(
                 f"(CASE WHEN {a.sql} < {_LAST} THEN {a.sql}::timestamp {_LATER.format(a.sql)} END)", kind
@@ -97,7 +96,7 @@ def to(name: str, kind: ValueKind, *others: ValueKind) -> Rule:
 
     def apply(_: nodes.Cast, parts: Sequence[Value]) -> Value:
         if parts[0].kind not in (kind, *others, ValueKind.NULL):
-            raise no("this cast")
+            raise Unanswered("this cast")
         return Value(f"{parts[0].sql}::{name}", kind)
 
     return apply

@@ -9,20 +9,20 @@ from types import MappingProxyType
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import casts, documents, doubles, functions, logic, numbers
-from dpproxy.backends.postgres.logic import no
 from dpproxy.backends.postgres.texts import folded
-from dpproxy.backends.servers.dialect import Construct, Dialect, Value, ValueKind
+from dpproxy.backends.servers.dialect import Construct, Dialect, Unanswered, Value, ValueKind
 from dpproxy.backends.servers.standard import (
     DOUBLES,
     EVERY,
+    IN_UTC,
     MOMENTS,
     NUMBERS,
     TEXTS,
     WHOLES,
     arithmetic,
     constructs,
-    in_utc,
     of,
+    rounded,
     spans,
     whole_digits,
 )
@@ -88,7 +88,7 @@ FUNCTIONS: Mapping[str, Construct] = {
     "floor": _of_double(doubles.whole("floor"), "exact"),
     "ceil": _of_double(doubles.whole("ceil"), "exact"),
     "trunc": _of_double(doubles.whole("trunc"), "exact"),
-    "round": Construct(numbers.rounded, "by what is behind the point, which is exact"),
+    "round": Construct(rounded(doubles.rounded_to), "by what is behind the point, which is exact"),
     "round_even": Construct(
         whole_digits(of(doubles.whole("round"), DOUBLES)), "rint of the C library in both engines"
     ),
@@ -121,7 +121,7 @@ FUNCTIONS: Mapping[str, Construct] = {
     "make_timestamp": Construct(
         of(functions.make_timestamp, (ValueKind.WHOLE,)), "exact: whole days, and microseconds of one day"
     ),
-    "timezone": Construct(in_utc(logic.ENGINE), "moments are held in UTC"),
+    "timezone": IN_UTC,
     **spans(
         functions.span("make_interval(months => ({})::int)"),
         functions.span("make_interval(days => ({})::int)"),
@@ -150,7 +150,7 @@ CASTS: Mapping[str, Construct] = {
 def _table(schema: str, places: Mapping[str, tuple[str, str]]) -> Callable[[str, str], str]:
     def table(database: str, name: str) -> str:
         if database:
-            raise no("this table")
+            raise Unanswered("this table")
         return ".".join(map(quoted, places.get(name, (schema, name))))
 
     return table

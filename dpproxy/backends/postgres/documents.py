@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.documents import DOUBLE, LONGEST_DOCUMENT, SHORT, TEXT_AT, TRUTH, WHOLE
-from dpproxy.backends.postgres.logic import no
-from dpproxy.backends.servers.dialect import ANYTHING, Reach, Value, ValueKind
+from dpproxy.backends.servers.dialect import ANYTHING, Reach, Unanswered, Value, ValueKind
 from dpproxy.sql.quoting import literal
 
 _REACH = Reach(-1e120, 1e120, 1e-119, top=False, bottom=False)
@@ -22,13 +21,13 @@ def field(node: nodes.Formula, parts: Sequence[Value]) -> Value:
         return _text(*parts)
     rule = _VALUES.get(node.pieces)
     if rule is None:
-        raise no("this construct")
+        raise Unanswered("this construct")
     return rule(parts[0].sql)
 
 
 def _text(document: Value, _: Value, __: Value, path: Value) -> Value:
     if document.kind is not ValueKind.DOCUMENT or path.constant is None:
-        raise no("a document of this type")
+        raise Unanswered("a document of this type")
     keys = path.constant.removeprefix("$.").replace('"."', '","')
     longest = f"CASE pg_column_compression({document.sql}) WHEN 'lz4' THEN {_LONGEST_LZ4} ELSE {LONGEST_DOCUMENT} END"
     is_short = f"pg_column_size({document.sql}) <= {longest}"

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from dpproxy.backends.servers.dialect import ANYTHING, Reach, Value, ValueKind, unanswered
-from dpproxy.values.errors import Unsupported
+from dpproxy.backends.servers.dialect import ANYTHING, Reach, Value, ValueKind, unbounded
 
 LARGEST = sys.float_info.max
 LEAST = 5e-324
@@ -41,13 +40,6 @@ def constant(value: float) -> Value:
         Reach(value, value, size, top=False, bottom=False),
         constant=repr(value),
     )
-
-
-def unbounded() -> Unsupported:
-    """The refusal of what a row could make overflow."""
-    refusal = unanswered("floating-point arithmetic without bounds", "PostgreSQL")
-    refusal.hint = "Bound the operands: least(greatest(x, -1000000), 1000000)."
-    return refusal
 
 
 def _made(sql: str, low: float, high: float, least: float, *values: Value) -> Value:

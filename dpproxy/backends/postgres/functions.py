@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.postgres.logic import ENGINE, no
 from dpproxy.backends.postgres.texts import folded
-from dpproxy.backends.servers.dialect import Value, ValueKind
+from dpproxy.backends.servers.dialect import Unanswered, Value, ValueKind
 from dpproxy.backends.servers.standard import Texts
 
 _DAY = 86_400_000_000
@@ -14,7 +13,7 @@ LONGEST_IN_ROW = 100_000
 """Bytes: 1,600 columns of that are far below the gigabyte that a row may have."""
 
 
-OF_TEXTS = Texts(ENGINE, lambda value: f"{value.sql}::int")
+OF_TEXTS = Texts(lambda value: f"{value.sql}::int")
 
 
 def like(text: str, word: str, pattern: str) -> str:
@@ -36,7 +35,7 @@ _FIELDS = frozenset({
 def date_part(field: Value, value: Value) -> Value:
     """EXTRACT of a field."""
     if field.constant not in _FIELDS:
-        raise no("this field of a date")
+        raise Unanswered("this field of a date")
     part = f"extract({field.constant} FROM {value.sql})::bigint"  # of what is infinite it would be too
     return Value(f"(CASE WHEN isfinite({value.sql}) THEN {part} END)", ValueKind.WHOLE)
 
@@ -48,7 +47,7 @@ def date_trunc(unit: Value, value: Value) -> Value:
     """The first moment of a unit."""
     name = (unit.constant or "").lower()
     if name not in _UNITS:
-        raise no("this unit of date_trunc")
+        raise Unanswered("this unit of date_trunc")
     return Value(f"date_trunc('{name}', {value.sql}::timestamp)", ValueKind.TIMESTAMP)
 
 

@@ -7,16 +7,11 @@ from msgspec.structs import replace
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles
 from dpproxy.backends.postgres.texts import constant
-from dpproxy.backends.servers.dialect import Reach, Rule, Value, ValueKind, common, unanswered
+from dpproxy.backends.servers.dialect import Reach, Rule, Value, ValueKind, common
 from dpproxy.backends.servers.standard import EXACT, check_comparable, clamped
 
 ENGINE = "PostgreSQL"
 NUMBERS = {ValueKind.WHOLE: "bigint", ValueKind.HUGE: "numeric", ValueKind.DECIMAL: "numeric"}
-
-
-def no(what: str) -> Exception:
-    """The refusal of one use of a construct."""
-    return unanswered(what, ENGINE)
 
 
 def text(node: nodes.Text, _: Sequence[Value]) -> Value:
@@ -41,7 +36,7 @@ def comparison(sign: str) -> Rule:
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
-        check_comparable(parts, ENGINE)
+        check_comparable(parts)
         if a.kind is ValueKind.TEXT and sign in ("<", "<=", ">", ">="):
             return Value(f'({a.sql} COLLATE "C" {sign} {b.sql})', ValueKind.TRUTH)
         return Value(f"({a.sql} {sign} {b.sql})", ValueKind.TRUTH)
@@ -51,7 +46,7 @@ def comparison(sign: str) -> Rule:
 
 def is_one_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IN with a list."""
-    check_comparable(parts, ENGINE)
+    check_comparable(parts)
     listed = ", ".join(p.sql for p in parts[1:])
     return Value(f"({parts[0].sql} IN ({listed}))", ValueKind.TRUTH)
 
@@ -89,7 +84,7 @@ def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
 
 def nullif(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """NULLIF."""
-    check_comparable(parts, ENGINE)
+    check_comparable(parts)
     a, b = parts
     if a.constant is not None and b.constant is not None and a.kind is ValueKind.DOUBLE:
         return a if float(a.constant) != float(b.constant) else Value("NULL::float8", ValueKind.DOUBLE)

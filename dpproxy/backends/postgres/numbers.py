@@ -7,15 +7,15 @@ from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.backends.postgres import doubles
-from dpproxy.backends.postgres.logic import ENGINE, NUMBERS, no
+from dpproxy.backends.postgres.logic import NUMBERS
 from dpproxy.backends.servers import standard
-from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common
+from dpproxy.backends.servers.dialect import Rule, Unanswered, Value, ValueKind, common
 from dpproxy.backends.servers.standard import MOMENTS
 
 
 def of_doubles(sign: str, *parts: Value) -> Value:
     """``+``, ``-`` and ``*`` of DOUBLEs."""
-    a, b = (standard.as_double(part, doubles.constant, ENGINE) for part in parts)
+    a, b = (standard.as_double(part, doubles.constant) for part in parts)
     if a.constant is not None and b.constant is not None:
         return doubles.constant(_FOLDED[sign](float(a.constant), float(b.constant)))
     return doubles.multiplied(a, b) if sign == "*" else doubles.added(sign)(a, b)
@@ -45,7 +45,7 @@ def of_time(sign: str, a: Value, b: Value) -> Value:
         return Value(f"({_days(a)} - {_days(b)})", ValueKind.WHOLE)
     if sign in "+-" and a.kind in MOMENTS and b.kind is ValueKind.SPAN:
         return Value(f"({a.sql}::timestamp {sign} {b.sql})", ValueKind.TIMESTAMP)
-    raise no("arithmetic of two types")
+    raise Unanswered("arithmetic of two types")
 
 
 def negative(a: Value) -> Value:
@@ -71,16 +71,6 @@ def whole_quotient(sign: str, name: str) -> Callable[[Value, Value], Value]:
     return apply
 
 
-def rounded(_: nodes.Call, parts: Sequence[Value]) -> Value:
-    """ROUND of a DOUBLE."""
-    value, *digits = parts
-    if value.kind is ValueKind.NULL:
-        return value
-    if value.kind is not ValueKind.DOUBLE or (digits and digits[0].constant is None):
-        raise no("round of this type")
-    return doubles.rounded_to(value, int(digits[0].constant or 0) if digits else 0)
-
-
 def absolute(a: Value) -> Value:
     """ABS."""
     if a.kind is ValueKind.DOUBLE:
@@ -94,8 +84,8 @@ def signum(a: Value) -> Value:
     return Value(f"sign({held})::bigint", ValueKind.WHOLE)
 
 
-counted = standard.counted(lambda value: value.sql, ENGINE)
-summed = standard.summed(lambda value: f"{value.sql}::{NUMBERS.get(value.kind, 'bigint')}", "numeric", ENGINE)
+counted = standard.counted(lambda value: value.sql)
+summed = standard.summed(lambda value: f"{value.sql}::{NUMBERS.get(value.kind, 'bigint')}", "numeric")
 
 
 def end(name: str) -> Rule:

@@ -39,7 +39,7 @@ from dpproxy.backends.postgres.start import (
     reason,
     schema_of,
 )
-from dpproxy.backends.servers.dialect import Value, unanswered
+from dpproxy.backends.servers.dialect import Unanswered, Value
 from dpproxy.backends.servers.source import Order
 from dpproxy.backends.servers.underway import GRACE, Running, Underway
 from dpproxy.values.errors import StartupError
@@ -130,7 +130,7 @@ class PostgresServer:
             self._log_altered(error)
             raise failure("altered") from None
         except psycopg.Error:
-            raise unanswered("this statement", "PostgreSQL") from None
+            raise Unanswered("this statement", "PostgreSQL") from None
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken; all of them are of one snapshot."""

@@ -1,6 +1,6 @@
 """Names and texts in PostgreSQL's SQL; letters are changed by DuckDB's table of them, whatever the server's locale."""
 
-from dpproxy.backends.servers.dialect import unanswered
+from dpproxy.backends.servers.dialect import Unanswered
 from dpproxy.backends.servers.standard import changed_letters
 from dpproxy.sql.quoting import literal
 
@@ -11,7 +11,7 @@ LONGEST_FOLDED = 10_000
 def constant(text: str) -> str:
     """A text constant, with ``standard_conforming_strings``."""
     if "\0" in text:
-        raise unanswered("a text with a zero character", "PostgreSQL")
+        raise Unanswered("a text with a zero character")
     return literal(text)
 
 

@@ -59,7 +59,7 @@ def kind_of(kind: SqlType) -> ValueKind:
         return ValueKind.DECIMAL if kind.scale else ValueKind.HUGE
     found = _KINDS.get(kind.oid)
     if found is None:
-        raise unanswered(f"a column of type {kind.name}")
+        raise Unanswered(f"a column of type {kind.name}")
     return found
 
 
@@ -185,7 +185,7 @@ class Dialect(Struct, frozen=True):
             case _:
                 found = self.expressions.get(type(node))
         if found is None:
-            raise unanswered(_words(node), self.engine)
+            raise Unanswered(_words(node))
         return found
 
     def merged(self, values: Sequence[Value], sql: str) -> Value:
@@ -200,6 +200,7 @@ def _words(node: nodes.Expr) -> str:
     return "a regular expression" if getattr(node, "name", "").startswith("regexp_") else "this construct"
 
 
+_HINT = "Use another form: comparisons, CASE, sums, counts and rounding of declared columns are answered."
 _NUMBERS = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.DECIMAL, ValueKind.SINGLE, ValueKind.DOUBLE)
 _DIGITS = re.compile(r"^DECIMAL\(\d+, ?\d+\)$")
 
@@ -215,7 +216,7 @@ def common(values: Sequence[Value]) -> Value:
     elif kinds <= set(_NUMBERS):
         best = max(known, key=lambda v: _NUMBERS.index(v.kind))
     else:
-        raise unanswered("values of several types in one place")
+        raise Unanswered("values of several types in one place")
     reach = Reach(
         min(v.reach.low for v in known),
         max(v.reach.high for v in known),
@@ -226,9 +227,15 @@ def common(values: Sequence[Value]) -> Value:
     return replace(best, reach=reach, scale=max(v.scale for v in known))
 
 
-def unanswered(what: str, engine: str = "the data source") -> Unsupported:
-    """The refusal of what is not known to be computed alike."""
-    return Unsupported(
-        f"{what} is not answered over {engine}",
-        hint="Use another form: comparisons, CASE, sums, counts and rounding of declared columns are answered.",
-    )
+class Unanswered(Unsupported):
+    """What is not known to be computed alike. Rules do not say by which engine: the printer does."""
+
+    def __init__(self, what: str, engine: str = "the data source", hint: str = _HINT) -> None:
+        super().__init__(f"{what} is not answered over {engine}", hint=hint)
+        self.what = what
+
+
+def unbounded() -> Unanswered:
+    """The refusal of what a row could make overflow."""
+    hint = "Bound the operands: least(greatest(x, -1000000), 1000000)."
+    return Unanswered("floating-point arithmetic without bounds", hint=hint)

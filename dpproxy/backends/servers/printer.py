@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.totality import is_frame
-from dpproxy.backends.servers.dialect import Dialect, Value, ValueKind, unanswered
+from dpproxy.backends.servers.dialect import Dialect, Unanswered, Value, ValueKind
 from dpproxy.backends.servers.implied import with_implied
 from dpproxy.backends.servers.standard import WINDOWS
 
@@ -77,8 +77,10 @@ def statement(query: nodes.Node, dialect: Dialect, tables: Tables) -> PrintedQue
     printer = _Printer(dialect, tables)
     try:
         made = printer.query(query, None)
+    except Unanswered as refusal:
+        raise Unanswered(refusal.what, dialect.engine, refusal.hint or "") from None
     except RecursionError:
-        raise unanswered("a statement nested so deeply", dialect.engine) from None
+        raise Unanswered("a statement nested so deeply", dialect.engine) from None
     return replace(made, parameters=tuple(printer.parameters), tables=frozenset(printer.read))
 
 
@@ -114,16 +116,16 @@ class _Printer:
             case nodes.Combined():
                 made = self._union(node, outer)
             case _:
-                raise unanswered("this form of a query")
+                raise Unanswered("this form of a query")
         self._check_size(made.sql)
         return made
 
     def _union(self, node: nodes.Combined, outer: _Scope | None) -> PrintedQuery:
         if node.operator != "UNION ALL" or node.order or node.limit or node.offset:
-            raise unanswered("a union of this form")
+            raise Unanswered("a union of this form")
         left, right = self.query(node.left, outer), self.query(node.right, outer)
         if len(left.columns) != len(right.columns):
-            raise unanswered("a union of different columns")
+            raise Unanswered("a union of different columns")
         pairs = zip(left.columns, right.columns, strict=True)
         columns = tuple(
             OutputColumn(a.name, self._dialect.merged([a.value, b.value], a.value.sql)) for a, b in pairs
@@ -133,9 +135,9 @@ class _Printer:
 
     def _select(self, node: nodes.Select, outer: _Scope | None) -> PrintedQuery:
         if node.having is not None or node.offset is not None:
-            raise unanswered("this clause of a query")
+            raise Unanswered("this clause of a query")
         if node.distinct_on:
-            raise unanswered("DISTINCT ON")
+            raise Unanswered("DISTINCT ON")
         scope = _Scope(outer=outer)
         source = self._from(node, scope)
         items = [item for e in node.items for item in self._shown(e, scope)]
@@ -147,7 +149,7 @@ class _Printer:
             made = self._made(f"{word} {', '.join(shown)}{source}{where}{group}{_fence(node)}", items)
             return self._ended(made, node.order, limit)
         if group or node.distinct or node.order or limit:
-            raise unanswered("QUALIFY beside another clause")
+            raise Unanswered("QUALIFY beside another clause")
         rank, most = self._rank(node.qualify, scope)
         place = self._name(f"rank_{next(self._numbers)}")
         inner = f"SELECT {', '.join([*shown, f'{rank} AS {place}'])}{source}{where}"
@@ -156,7 +158,7 @@ class _Printer:
 
     def _made(self, sql: str, items: Sequence[OutputColumn]) -> PrintedQuery:
         if len({item.name.lower() for item in items}) < len(items):
-            raise unanswered("two columns of one name")
+            raise Unanswered("two columns of one name")
         return PrintedQuery(
             sql, tuple(OutputColumn(i.name, i.value.as_column(self._name(i.name))) for i in items)
         )
@@ -180,7 +182,7 @@ class _Printer:
     def _join(self, node: nodes.Join, scope: _Scope) -> str:
         kind = node.kind or ("CROSS" if node.on is None else "")
         if kind not in _JOINS:
-            raise unanswered("a join of this kind")
+            raise Unanswered("a join of this kind")
         item = self._item(node.item, scope)
         condition = "" if node.on is None else f" ON {self._on(node.on, scope).sql}"
         return f" {kind} JOIN {item}{condition}" if kind else f" JOIN {item}{condition}"
@@ -197,20 +199,20 @@ class _Printer:
         """An item of FROM; its columns join the scope."""
         rule = self._items.get(type(node))
         if rule is None:
-            raise unanswered("this item of FROM")
+            raise Unanswered("this item of FROM")
         return rule(node, scope)
 
     def _table(self, node: nodes.Table, scope: _Scope) -> str:
         database = node.path[0] if len(node.path) > 1 else ""
         known = self._tables(database, node.name)
         if known is None:
-            raise unanswered("a protected view beside tables" if database else "a table that is not there")
+            raise Unanswered("a protected view beside tables" if database else "a table that is not there")
         self.read |= set() if database else {str(node.name)}
         return self._enter(scope, self._dialect.table(database, node.name), node.alias or node.name, known)
 
     def _subquery(self, node: nodes.Subquery, scope: _Scope) -> str:
         if node.lateral or node.columns:
-            raise unanswered("this item of FROM")
+            raise Unanswered("this item of FROM")
         inner = self.query(node.query, scope.outer)
         columns = {item.name: item.value for item in inner.columns}
         return self._enter(scope, f"({inner.sql})", node.alias or "bounded", columns)
@@ -218,7 +220,7 @@ class _Printer:
     def _values(self, node: nodes.Values, scope: _Scope) -> str:
         rows = [[self._value(v, scope) for v in row] for row in node.rows]
         if not rows or any(len(row) != len(node.columns) for row in rows):
-            raise unanswered("a list of values without names")
+            raise Unanswered("a list of values without names")
         columns = {
             name: replace(self._dialect.merged(held, self._name(name)), required=_has_no_null(held))
             for name, held in zip(node.columns, map(list, zip(*rows, strict=True)), strict=True)
@@ -229,7 +231,7 @@ class _Printer:
 
     def _enter(self, scope: _Scope, sql: str, alias: str, columns: Mapping[str, Value]) -> str:
         if any(r.alias.lower() == alias.lower() for r in scope.relations):
-            raise unanswered("two items of FROM of one name")
+            raise Unanswered("two items of FROM of one name")
         scope.relations.append(_Relation(alias, self._name(alias), columns))
         return f"{sql} AS {scope.relations[-1].text}"
 
@@ -239,7 +241,7 @@ class _Printer:
 
     def _key(self, node: nodes.Expr | nodes.Sets, scope: _Scope) -> str:
         if isinstance(node, nodes.Sets):
-            raise unanswered("this clause of a query")
+            raise Unanswered("this clause of a query")
         return self._value(node, scope).sql
 
     def _ended(self, made: PrintedQuery, order: Sequence[nodes.Ordered], limit: str) -> PrintedQuery:
@@ -267,19 +269,19 @@ class _Printer:
                 "<=", nodes.Window(nodes.Call() as call, partition, order, ""), nodes.Number(most)
             ):
                 if call not in map(nodes.Call, _RANKS) or not partition or not order or not most.isdigit():
-                    raise unanswered("this window function")
+                    raise Unanswered("this window function")
                 return f"{call.name}(){self._over(partition, order, scope)}", most
             case nodes.Binary("<=", nodes.Case([(when, nodes.Number() as kept)], nodes.Window() as window)):
                 rank, most = self._rank(replace(node, left=window), scope)
                 return f"CASE WHEN {self._value(when, scope).sql} THEN {kept.text} ELSE {rank} END", most
             case _:
-                raise unanswered("this condition of QUALIFY")
+                raise Unanswered("this condition of QUALIFY")
 
     def _over(
         self, partition: Sequence[nodes.Expr], order: Sequence[nodes.Ordered], scope: _Scope, frame: str = ""
     ) -> str:
         if any(isinstance(entry.value, nodes.Number) for entry in order):
-            raise unanswered("an order of this form")
+            raise Unanswered("an order of this form")
         units = ", ".join(self._value(p, scope).sql for p in partition)
         entries = ", ".join(self._direction(o, self._value(o.value, scope)) for o in order)
         parts = [
@@ -305,13 +307,13 @@ class _Printer:
         """Operands that are written twice double at each level."""
         most = self._dialect.most_calls
         if len(sql) > LONGEST or (len(sql) > most and sql.count("(") > most):
-            raise unanswered("a statement this long", self._dialect.engine)
+            raise Unanswered("a statement this long")
 
     def _window(self, node: nodes.Window, scope: _Scope) -> Value:
         call, rule = node.call, WINDOWS.get(node.call.name)
         is_plain = not (call.distinct or call.order or call.where) and node.partition and is_frame(node.frame)
         if self._dialect.total is None or rule is None or not is_plain:
-            raise unanswered("this window function", self._dialect.engine)
+            raise Unanswered("this window function")
         over = self._over(node.partition, node.order, scope, node.frame)
         return rule([self._value(part, scope) for part in call.arguments], over, self._dialect)
 
@@ -338,18 +340,18 @@ class _Printer:
                 for name in relation.spellings.get(wanted, ())
             ]
             if len(found) > 1:
-                raise unanswered("a name of two columns")
+                raise Unanswered("a name of two columns")
             if found:
                 return self._read(*found[0])
             scope = scope.outer
-        raise unanswered("a column that is not in the data source")
+        raise Unanswered("a column that is not in the data source")
 
     def _read(self, relation: _Relation, name: str) -> Value:
         return relation.columns[name].under(f"{relation.text}.{self._name(name)}")
 
     def _name(self, name: str) -> str:
         if len(name.encode()) > LONGEST_NAME or "\0" in name:
-            raise unanswered(f"a name of more than {LONGEST_NAME} bytes")
+            raise Unanswered(f"a name of more than {LONGEST_NAME} bytes")
         return self._dialect.name(name)
 
 
@@ -366,7 +368,7 @@ def _places(place: nodes.Expr, columns: Sequence[Value]) -> Sequence[Value]:
         case nodes.ColumnRef(nodes.Bare("ALL"), None):
             return columns
         case _:
-            raise unanswered("an order by anything but a column's place")
+            raise Unanswered("an order by anything but a column's place")
 
 
 def _has_no_null(values: Sequence[Value]) -> bool:
@@ -386,4 +388,4 @@ def _limit(node: nodes.Select) -> str:
         case nodes.Number(text) if text.isdigit():
             return f" LIMIT {text}"
         case _:
-            raise unanswered("a limit that is no number")
+            raise Unanswered("a limit that is no number")

@@ -23,7 +23,7 @@ from dpproxy.backends.duckdb.source import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OP
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, TableGone, failure
 from dpproxy.backends.process.remote import LONGEST_BUILD
-from dpproxy.backends.servers.dialect import Dialect, Value, unanswered
+from dpproxy.backends.servers.dialect import Dialect, Unanswered, Value
 from dpproxy.backends.servers.prepared import Kept, PreparedStore
 from dpproxy.backends.servers.printer import PrintedQuery, statement
 from dpproxy.backends.servers.types import rows_of, types_of
@@ -224,7 +224,7 @@ class Pushed:
         known = self._public(query)
         if known is None:
             if session.startswith(PLANNER) and not self._is_local(query):  # it could not be asked again
-                raise unanswered(
+                raise Unanswered(
                     "what this statement needs to know of a public table", self._server.dialect.engine
                 )
             with self._copied(query, session) as copied:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Construct, Dialect, Rule, Value, ValueKind, unanswered
+from dpproxy.backends.servers.dialect import Construct, Dialect, Rule, Unanswered, Value, ValueKind
 
 EXACT = (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.DECIMAL)
 NUMBERS = (*EXACT, ValueKind.DOUBLE, ValueKind.NULL)
@@ -55,7 +55,7 @@ def of(rule: Callable[..., Value], *kinds: Sequence[ValueKind]) -> Rule:
 
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         if len(parts) != len(kinds) or any(p.kind not in k for p, k in zip(parts, kinds, strict=True)):
-            raise unanswered("an operation of these types")
+            raise Unanswered("an operation of these types")
         return next((p for p in parts if p.kind is ValueKind.NULL), None) or rule(*parts)
 
     return apply
@@ -79,12 +79,12 @@ def arithmetic(
     return {sign: Construct(rule(sign), reason) for sign in "+-*"}
 
 
-def as_double(value: Value, constant: Callable[[float], Value], engine: str) -> Value:
+def as_double(value: Value, constant: Callable[[float], Value]) -> Value:
     """A DOUBLE, or a whole number that was written beside one."""
     if value.kind is ValueKind.WHOLE and value.constant is not None:
         return constant(float(int(value.constant)))
     if value.kind is not ValueKind.DOUBLE:
-        raise unanswered("arithmetic of two types", engine)
+        raise Unanswered("arithmetic of two types")
     return value
 
 
@@ -108,7 +108,6 @@ _OF_TEXTS: Mapping[str, tuple[ValueKind, int, str]] = {
 class Texts(Struct, frozen=True):
     """Functions of texts in one engine; ``place`` writes a constant whole number."""
 
-    engine: str
     place: Callable[[Value], str] = lambda value: str(int(value.constant or 0))
 
     def rule(
@@ -119,11 +118,11 @@ class Texts(Struct, frozen=True):
         def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
             split = len(parts) - further
             if any(p.kind is not ValueKind.TEXT for p in parts[:split]):
-                raise unanswered("a function of this type", self.engine)
+                raise Unanswered("a function of this type")
             if any(p.kind is not ValueKind.WHOLE or p.constant is None for p in parts[split:]):
-                raise unanswered("a function of texts without constant places", self.engine)
+                raise Unanswered("a function of texts without constant places")
             if from_first and any(int(p.constant or 0) < 0 for p in parts[split:]):
-                raise unanswered("a place before the first character", self.engine)
+                raise Unanswered("a place before the first character")
             held = [*(p.sql for p in parts[:split]), *map(self.place, parts[split:])]
             return Value(template.format(*held, all=", ".join(held)), kind)
 
@@ -151,7 +150,7 @@ class Texts(Struct, frozen=True):
         def like(word: str) -> Callable[[Value, Value], Value]:
             def apply(value: Value, by: Value) -> Value:
                 if by.constant is None:
-                    raise unanswered("LIKE of a pattern that is no constant", self.engine)
+                    raise Unanswered("LIKE of a pattern that is no constant")
                 held, wanted = (small(s) if "ILIKE" in word else s for s in (value.sql, pattern(by)))
                 return Value(write(held, word.replace("ILIKE", "LIKE"), wanted), ValueKind.TRUTH)
 
@@ -227,12 +226,26 @@ def is_rounded(node: nodes.Expr) -> bool:
             return isinstance(found, nodes.Null)
 
 
+def rounded(rule: Callable[[Value, int], Value]) -> Rule:
+    """A rule for rounding a DOUBLE to so many digits, none where they are not said."""
+
+    def apply(_: nodes.Call, parts: Sequence[Value]) -> Value:
+        value, *digits = parts
+        if value.kind is ValueKind.NULL:
+            return value
+        if value.kind is not ValueKind.DOUBLE or (digits and digits[0].constant is None):
+            raise Unanswered("round of this type")
+        return rule(value, int(digits[0].constant or 0) if digits else 0)
+
+    return apply
+
+
 def whole_digits(rule: Rule) -> Rule:
     """A rule for rounding to whole numbers, where the digits behind the point may be said: none."""
 
     def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
         if len(parts) > 1 and parts[1].constant != "0":
-            raise unanswered("rounding to digits behind the point")
+            raise Unanswered("rounding to digits behind the point")
         return rule(node, parts[:1])
 
     return apply
@@ -262,50 +275,49 @@ def utc_text(node: nodes.Cast, value: Value) -> str:
         return "NULL"
     literal = bare(node.value)
     if not isinstance(literal, nodes.Text):
-        raise unanswered("this cast")
+        raise Unanswered("this cast")
     moment = datetime.fromisoformat(literal.value)
     if moment.tzinfo is None:
-        raise unanswered("a moment without its offset")
+        raise Unanswered("a moment without its offset")
     return f"'{moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}'"
 
 
-def in_utc(engine: str) -> Rule:
-    """``timezone('UTC', x)``: a moment as the timestamp that it is held as, or back."""
-    other = {ValueKind.INSTANT: ValueKind.TIMESTAMP, ValueKind.TIMESTAMP: ValueKind.INSTANT}
-
-    def apply(zone: Value, value: Value) -> Value:
-        if zone.constant != "UTC":
-            raise unanswered("this time zone", engine)
-        return Value(value.sql, other[value.kind])
-
-    return of(apply, TEXTS, tuple(other))
+def _in_utc(zone: Value, value: Value) -> Value:
+    if zone.constant != "UTC":
+        raise Unanswered("this time zone")
+    return Value(value.sql, _OTHER[value.kind])
 
 
-def check_comparable(parts: Sequence[Value], engine: str) -> None:
+_OTHER = {ValueKind.INSTANT: ValueKind.TIMESTAMP, ValueKind.TIMESTAMP: ValueKind.INSTANT}
+IN_UTC = Construct(of(_in_utc, TEXTS, tuple(_OTHER)), "moments are held in UTC")
+"""``timezone('UTC', x)``: a moment as the timestamp that it is held as, or back."""
+
+
+def check_comparable(parts: Sequence[Value]) -> None:
     """Refuse values that an engine would convert before it compares them, or would not compare."""
     kinds = {p.kind for p in parts} - {ValueKind.NULL}
     if len(kinds) > 1 and not kinds <= set(EXACT):
-        raise unanswered("a comparison of two types", engine)
+        raise Unanswered("a comparison of two types")
 
 
-def counted(same: Callable[[Value], str], engine: str) -> Rule:
+def counted(same: Callable[[Value], str]) -> Rule:
     """COUNT of rows, of values, or of different values, in a text by which equal ones are the same."""
 
     def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
         if len(parts) > 1:
-            raise unanswered("count of several", engine)
+            raise Unanswered("count of several")
         return Value(f"count({_distinct(node)}{same(parts[0]) if parts else '*'})", ValueKind.WHOLE)
 
     return apply
 
 
-def summed(wide: Callable[[Value], str], total: str, engine: str) -> Rule:
+def summed(wide: Callable[[Value], str], total: str) -> Rule:
     """SUM of whole numbers, each made ``wide`` before, as a number of the type ``total``."""
 
     def apply(node: nodes.Call, parts: Sequence[Value]) -> Value:
         [a] = parts
         if a.kind not in (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL):
-            raise unanswered("sum of this type", engine)
+            raise Unanswered("sum of this type")
         return Value(f"sum({_distinct(node)}{wide(a)})::{total}", ValueKind.HUGE)
 
     return apply
@@ -322,11 +334,11 @@ def _numbered(name: str) -> Window:
 def _picked(name: str) -> Window:
     """The value of one row, at a constant distance; beyond the others it is NULL."""
 
-    def apply(parts: Sequence[Value], over: str, dialect: Dialect) -> Value:
+    def apply(parts: Sequence[Value], over: str, _: Dialect) -> Value:
         value, *distance = parts
         is_plain = all(d.constant is not None and d.constant.isdigit() for d in distance)
         if value.constant is not None or value.kind is ValueKind.NULL or len(distance) > 1 or not is_plain:
-            raise unanswered(f"this form of {name}", dialect.engine)
+            raise Unanswered(f"this form of {name}")
         further = "".join(f", {d.constant}" for d in distance)
         return replace(value, sql=f"{name}({value.sql}{further}){over}", required=False)
 
@@ -337,7 +349,7 @@ def _end(name: str) -> Window:
     def apply(parts: Sequence[Value], over: str, dialect: Dialect) -> Value:
         [value] = parts
         if value.kind in (ValueKind.TRUTH, ValueKind.NULL):
-            raise unanswered(f"{name} of this type", dialect.engine)
+            raise Unanswered(f"{name} of this type")
         held = f"{name}({dialect.sorted(value)}){over}"
         return replace(value, sql=held, constant=None, required=False)
 
@@ -347,7 +359,7 @@ def _end(name: str) -> Window:
 def _total(parts: Sequence[Value], over: str, dialect: Dialect) -> Value:
     [value] = parts
     if dialect.total is None or value.kind is not ValueKind.WHOLE:
-        raise unanswered("sum of this type", dialect.engine)
+        raise Unanswered("sum of this type")
     return Value(dialect.total(value.sql, over), ValueKind.HUGE)
 
 

@@ -6,12 +6,12 @@ from dpproxy.algebra import nodes
 from dpproxy.backends.servers.dialect import Construct, Dialect, ValueKind
 from dpproxy.backends.servers.standard import (
     EVERY,
+    IN_UTC,
     MOMENTS,
     NUMBERS,
     TEXTS,
     arithmetic,
     constructs,
-    in_utc,
     of,
     spans,
     whole_digits,
@@ -99,7 +99,7 @@ FUNCTIONS: Mapping[str, Construct] = {
     "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
     "epoch_us": Construct(of(functions.epoch, (*MOMENTS, ValueKind.INSTANT)), f"exact; {_UTC}"),
     "make_timestamp": Construct(of(functions.make_timestamp, (ValueKind.WHOLE,)), f"exact; {_UTC}"),
-    "timezone": Construct(in_utc(ENGINE), "moments are held in UTC"),
+    "timezone": IN_UTC,
     **spans(
         functions.span("make_interval(0, {})", constant=True),
         functions.span("make_dt_interval({}::INT)", constant=False),

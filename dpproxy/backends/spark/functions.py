@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Value, ValueKind
+from dpproxy.backends.servers.dialect import Unanswered, Value, ValueKind
 from dpproxy.backends.servers.standard import Texts
-from dpproxy.backends.spark.texts import ENGINE, folded, literal
-from dpproxy.backends.spark.values import cast, grouped, no, one_form
+from dpproxy.backends.spark.texts import folded, literal
+from dpproxy.backends.spark.values import cast, grouped, one_form
 
-OF_TEXTS = Texts(ENGINE)
+OF_TEXTS = Texts()
 
 
 def trim(side: str) -> Callable[[Value, Value], Value]:
@@ -49,7 +49,7 @@ def date_part(field: Value, value: Value) -> Value:
     """A field of a date."""
     template = _FIELDS.get(field.constant or "")
     if template is None:
-        raise no("this field of a date")
+        raise Unanswered("this field of a date")
     return Value(cast(template.format(value.sql), ValueKind.WHOLE), ValueKind.WHOLE)
 
 
@@ -66,7 +66,7 @@ def date_trunc(unit: Value, value: Value) -> Value:
     """By days where the unit is longer than one: a server may cut moments of a few centuries only."""
     name = (unit.constant or "").lower()
     if name not in _DAYS and name not in _TIMES:
-        raise no("this unit of date_trunc")
+        raise Unanswered("this unit of date_trunc")
     day, moment = cast(value.sql, ValueKind.DATE), cast(value.sql, ValueKind.TIMESTAMP)
     cut = _DAYS[name].format(day) if name in _DAYS else f"date_trunc('{name}', {moment})"
     return Value(cast(cut, ValueKind.TIMESTAMP), ValueKind.TIMESTAMP)
@@ -87,7 +87,7 @@ def span(template: str, *, constant: bool) -> Callable[[Value], Value]:
 
     def apply(a: Value) -> Value:
         if constant and a.constant is None:
-            raise no("a length of time of this type")
+            raise Unanswered("a length of time of this type")
         return Value(template.format(a.constant if constant else a.sql), ValueKind.SPAN)
 
     return apply

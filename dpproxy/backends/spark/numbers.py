@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common
+from dpproxy.backends.servers.dialect import Rule, Unanswered, Value, ValueKind, common
 from dpproxy.backends.servers.standard import (
     DOUBLES,
     EXACT,
@@ -20,7 +20,6 @@ from dpproxy.backends.servers.standard import (
     summed,
     utc_text,
 )
-from dpproxy.backends.spark.texts import ENGINE
 from dpproxy.backends.spark.values import (
     LARGEST_FRACTION,
     LARGEST_WHOLE,
@@ -28,7 +27,6 @@ from dpproxy.backends.spark.values import (
     TYPES,
     cast,
     grouped,
-    no,
     one_form,
 )
 
@@ -38,7 +36,7 @@ from dpproxy.backends.spark.values import (
 def of_doubles(sign: str, a: Value, b: Value) -> Value:
     """``+``, ``-`` and ``*`` of DOUBLEs."""
     if a.kind is not b.kind:
-        raise no("arithmetic of two types")
+        raise Unanswered("arithmetic of two types")
     return Value(grouped(f"{a.sql} {sign} {b.sql}"), ValueKind.DOUBLE)
 
 
@@ -47,7 +45,7 @@ def of_exact(sign: str, *parts: Value) -> Value:
     best, scales = common(parts), [part.scale for part in parts]
     scale = sum(scales) if sign == "*" else max(scales)
     if scale > MOST_DIGITS:
-        raise no(f"DECIMAL arithmetic of more than {MOST_DIGITS} digits behind the point")
+        raise Unanswered(f"DECIMAL arithmetic of more than {MOST_DIGITS} digits behind the point")
     a, b = (p.sql if p.kind in (best.kind, ValueKind.DECIMAL) else cast(p.sql, whole(p)) for p in parts)
     return Value(grouped(f"{a} {sign} {b}"), ValueKind.DECIMAL if scale else best.kind, scale=scale)
 
@@ -63,7 +61,7 @@ def of_time(sign: str, a: Value, b: Value) -> Value:
         return Value(cast(f"datediff({a.sql}, {b.sql})", ValueKind.WHOLE), ValueKind.WHOLE)
     if sign in "+-" and a.kind in MOMENTS and b.kind is ValueKind.SPAN:
         return Value(grouped(f"{cast(a.sql, ValueKind.TIMESTAMP)} {sign} {b.sql}"), ValueKind.TIMESTAMP)
-    raise no("arithmetic of two types")
+    raise Unanswered("arithmetic of two types")
 
 
 def negative(a: Value) -> Value:
@@ -75,14 +73,14 @@ def _negated(value: Value) -> str:
     """Spark keeps 34 of the digits of a DECIMAL where it changes the sign, and all of them in a difference."""
     is_long = value.kind is ValueKind.HUGE or (value.kind is ValueKind.DECIMAL and value.constant is None)
     if is_long and value.scale > MOST_DIGITS:
-        raise no("the sign of a DECIMAL of many digits")
+        raise Unanswered("the sign of a DECIMAL of many digits")
     return grouped(f"0BD - {value.sql}" if is_long else f"- {value.sql}")
 
 
 def quotient(node: nodes.Binary, parts: Sequence[Value]) -> Value:
     """A divisor is a constant, or is NULL where it would be 0."""
     if not never_zero(node.right):
-        raise no("a division of this form")
+        raise Unanswered("a division of this form")
     return of(lambda a, b: Value(grouped(f"{a.sql} / {b.sql}"), ValueKind.DOUBLE), DOUBLES, DOUBLES)(
         node, parts
     )
@@ -119,14 +117,14 @@ def whole_quotient(sign: str) -> Rule:
         if {a.kind, b.kind} == {ValueKind.WHOLE}:
             return Value(grouped(f"{a.sql} {sign} {b.sql}"), ValueKind.WHOLE)
         if sign == "div":  # a quotient of decimals is a bigint
-            raise no("a division of this form")
+            raise Unanswered("a division of this form")
         return Value(
             grouped(f"{cast(a.sql, ValueKind.HUGE)} % {cast(b.sql, ValueKind.HUGE)}"), ValueKind.HUGE
         )
 
     def apply(node: nodes.Binary, parts: Sequence[Value]) -> Value:
         if not never_zero(node.right):
-            raise no("a division of this form")
+            raise Unanswered("a division of this form")
         return of(quotient, WHOLES, WHOLES)(node, parts)
 
     return apply
@@ -165,7 +163,7 @@ def signum(a: Value) -> Value:
 # --- aggregates -----------------------------------------------------------------------------------
 
 
-count_of = counted(one_form, ENGINE)
+count_of = counted(one_form)
 
 
 def _wide(value: Value) -> str:
@@ -173,7 +171,7 @@ def _wide(value: Value) -> str:
     return value.sql if value.kind is ValueKind.HUGE else f"{value.sql}::DECIMAL(28,0)"
 
 
-sum_of = summed(_wide, TYPES[ValueKind.HUGE], ENGINE)
+sum_of = summed(_wide, TYPES[ValueKind.HUGE])
 
 
 def end(name: str) -> Rule:
@@ -194,11 +192,11 @@ def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     [a] = parts
     if a.kind is ValueKind.DOUBLE:
         if not is_rounded(node.value):
-            raise no("a DOUBLE that is not rounded as a whole number")
+            raise Unanswered("a DOUBLE that is not rounded as a whole number")
         inside = f"`when`(abs({a.sql}) <= {LARGEST_WHOLE!r}D, {a.sql})"
         return Value(cast(inside, ValueKind.WHOLE), ValueKind.WHOLE)
     if a.kind not in (*EXACT, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     if a.kind is ValueKind.WHOLE:
         return Value(a.sql, ValueKind.WHOLE, constant=a.constant)
     return Value(cast(_no_digits(a), ValueKind.WHOLE), ValueKind.WHOLE)
@@ -214,7 +212,7 @@ def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.DOUBLE:
         return Value(cast(to_bigint(node, parts).sql, ValueKind.HUGE), ValueKind.HUGE)
     if a.kind not in (*EXACT, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(
         cast(_no_digits(a), ValueKind.HUGE), ValueKind.HUGE, constant=a.constant if not a.scale else None
     )
@@ -227,7 +225,7 @@ def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.DOUBLE:
         return a
     if not is_released and a.kind not in (ValueKind.WHOLE, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(cast(a.sql, ValueKind.DOUBLE), ValueKind.DOUBLE, constant=a.constant)
 
 
@@ -236,7 +234,7 @@ def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     [a] = parts
     scale = scale_of(node)
     if a.kind not in (*EXACT, ValueKind.NULL) or a.scale > scale:
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(f"{a.sql}::{node.type.replace(' ', '')}", ValueKind.DECIMAL, scale=scale)
 
 
@@ -246,7 +244,7 @@ def to(kind: ValueKind, *others: ValueKind) -> Rule:
     def apply(node: nodes.Cast, parts: Sequence[Value]) -> Value:
         [a] = parts
         if a.kind not in (kind, *others, ValueKind.NULL) and not (others and is_ours(node, a)):
-            raise no("this cast")
+            raise Unanswered("this cast")
         return Value(cast(a.sql, kind), kind)
 
     return apply

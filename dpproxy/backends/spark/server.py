@@ -17,7 +17,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from dpproxy.backends.failures import failure
-from dpproxy.backends.servers.dialect import Value, unanswered
+from dpproxy.backends.servers.dialect import Unanswered, Value
 from dpproxy.backends.servers.source import KNOWN, Order
 from dpproxy.backends.servers.underway import Running, Underway
 from dpproxy.backends.spark.client import RETRIES, at_most, end, is_analysed, module, quiet
@@ -141,7 +141,7 @@ class Spark:
         is_taken = self._taken.get(sql) or self._is_analysed(session, sql, parameters)
         self._check_declared(session, tables, charged=False)
         if not is_taken:
-            raise unanswered("a statement that the server takes so long to read", ENGINE)
+            raise Unanswered("a statement that the server takes so long to read", ENGINE)
         self._taken.put(sql, value=True)
 
     def _is_analysed(self, session: _Session, sql: str, parameters: int) -> bool:
@@ -150,7 +150,7 @@ class Spark:
             return is_analysed(session.spark, plan)
         except Exception:  # noqa: BLE001 - the server's words stay here
             if session.is_alive():
-                raise unanswered("this statement", ENGINE) from None
+                raise Unanswered("this statement", ENGINE) from None
             self._forget(session)
             raise failure("unavailable") from None
 
@@ -408,7 +408,7 @@ class Spark:
     def _view(self, database: str, name: str) -> str:
         view = None if database else self._views.get(name.lower())
         if view is None:
-            raise unanswered("this table", ENGINE)
+            raise Unanswered("this table", ENGINE)
         return view
 
 

@@ -5,7 +5,7 @@ import string
 from collections.abc import Sequence
 from functools import cache
 
-from dpproxy.backends.servers.dialect import unanswered
+from dpproxy.backends.servers.dialect import Unanswered
 from dpproxy.backends.servers.standard import changed_letters
 
 ENGINE = "Spark"
@@ -17,7 +17,7 @@ _PLAIN = frozenset(string.ascii_letters + string.digits + " _-.,:;/%()")
 def quoted(name: str) -> str:
     """A name. Raises ``Unsupported`` for one that the server could read otherwise."""
     if not name or any(ord(letter) < 32 or letter in "$\\" for letter in name):
-        raise unanswered("a name with $, a backslash or a control character", ENGINE)
+        raise Unanswered("a name with $, a backslash or a control character")
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -29,7 +29,7 @@ def literal(text: str) -> str:
 def _escaped(letter: str) -> str:
     number = ord(letter)
     if number == 0 or 0xD800 <= number < 0xE000:
-        raise unanswered("a text with a character that is none", ENGINE)
+        raise Unanswered("a text with a character that is none")
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 

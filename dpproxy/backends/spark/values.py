@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Rule, Value, ValueKind, common, unanswered
+from dpproxy.backends.servers.dialect import Rule, Unanswered, Value, ValueKind, common
 from dpproxy.backends.servers.standard import check_comparable
-from dpproxy.backends.spark.texts import ENGINE, literal
+from dpproxy.backends.spark.texts import literal
 
 TYPES = {
     ValueKind.TRUTH: "BOOLEAN",
@@ -34,11 +34,6 @@ LARGEST_WHOLE = 2.0**63 - 1024
 """The largest DOUBLE that is a bigint."""
 NAN = "'NaN'::DOUBLE"
 INFINITY = "'Infinity'::DOUBLE"
-
-
-def no(what: str) -> Exception:
-    """The refusal of one use of a construct."""
-    return unanswered(what, ENGINE)
 
 
 def grouped(sql: str) -> str:
@@ -103,7 +98,7 @@ def distinct(_: nodes.Expr, parts: Sequence[Value]) -> Value:
 
 def comparable(parts: Sequence[Value]) -> list[str]:
     """Operands of one kind, as they are compared. Raises ``Unsupported`` for what would be converted."""
-    check_comparable(parts, ENGINE)
+    check_comparable(parts)
     return [one_form(p) for p in parts]
 
 
@@ -122,7 +117,7 @@ def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
     """What one of several values is, and each of them in that type."""
     found = common(parts)
     if found.kind in (ValueKind.DOUBLE, ValueKind.SINGLE) and any(p.kind is ValueKind.DECIMAL for p in parts):
-        raise no("a DECIMAL beside a DOUBLE")
+        raise Unanswered("a DECIMAL beside a DOUBLE")
     if found.kind not in TYPES:
         return found, [p.sql for p in parts]
     return found, [p.sql if p.kind is found.kind else cast(p.sql, found.kind) for p in parts]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Reach, Value, ValueKind
+from dpproxy.backends.servers.dialect import Reach, Unanswered, Value, ValueKind, unbounded
 from dpproxy.backends.servers.standard import EXACT, bare, is_ours, is_rounded, scale_of
 from dpproxy.backends.sqlite.values import (
     DAY,
@@ -15,8 +15,6 @@ from dpproxy.backends.sqlite.values import (
     in_scale,
     micros,
     most,
-    no,
-    unbounded,
 )
 
 
@@ -31,7 +29,7 @@ def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.DECIMAL:
         return Value(_without_digits(a), ValueKind.WHOLE, _looser(a.reach))
     if a.kind not in (*EXACT, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return replace(a, kind=ValueKind.WHOLE)
 
 
@@ -54,7 +52,7 @@ def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind in (ValueKind.DOUBLE, ValueKind.DECIMAL):
         return replace(to_bigint(node, parts), kind=ValueKind.HUGE)
     if a.kind not in (*EXACT, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     reach = Reach(*bounds(a), top=False, bottom=False) if a.kind is ValueKind.WHOLE else a.reach
     return replace(a, kind=ValueKind.HUGE, reach=reach)
 
@@ -69,7 +67,7 @@ def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.NULL:
         return Value("NULL", ValueKind.DOUBLE, Reach(0.0, 0.0, top=False, bottom=False))
     if a.kind not in (ValueKind.WHOLE, ValueKind.HUGE):
-        raise no("this cast")
+        raise Unanswered("this cast")
     if a.constant is not None:
         return double(float(int(a.constant)))
     sql = f"CAST({a.sql} AS REAL)" if a.kind is ValueKind.WHOLE else f"dp_float({a.sql})"
@@ -83,7 +81,7 @@ def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.NULL:
         return a
     if a.kind not in EXACT or a.scale > scale:
-        raise no("this cast")
+        raise Unanswered("this cast")
     return replace(in_scale(a, scale), kind=ValueKind.DECIMAL)
 
 
@@ -93,7 +91,7 @@ def to_moment(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if is_ours(node, a):
         return Value(f"dp_moment(CAST({a.sql} AS BLOB))", ValueKind.TIMESTAMP)
     if a.kind not in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(micros(a), ValueKind.TIMESTAMP)
 
 
@@ -103,7 +101,7 @@ def to_day(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     if is_ours(node, a):
         return Value(f"dp_day(CAST({a.sql} AS BLOB))", ValueKind.DATE)
     if a.kind not in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(
         a.sql if a.kind is not ValueKind.TIMESTAMP else f"dp_exact('/', {a.sql}, {DAY})", ValueKind.DATE
     )
@@ -115,12 +113,12 @@ def to_text(_: nodes.Cast, parts: Sequence[Value]) -> Value:
     if a.kind is ValueKind.TRUTH:
         return Value(f"(CASE {a.sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", ValueKind.TEXT)
     if a.kind not in (ValueKind.TEXT, ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return Value(f"CAST({a.sql} AS TEXT)", ValueKind.TEXT)
 
 
 def to_truth(_: nodes.Cast, parts: Sequence[Value]) -> Value:
     """BOOLEAN: of NULL."""
     if parts[0].kind not in (ValueKind.TRUTH, ValueKind.NULL):
-        raise no("this cast")
+        raise Unanswered("this cast")
     return replace(parts[0], kind=ValueKind.TRUTH)

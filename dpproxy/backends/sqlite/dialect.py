@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Construct, Dialect, Value, ValueKind
+from dpproxy.backends.servers.dialect import Construct, Dialect, Unanswered, Value, ValueKind
 from dpproxy.backends.servers.standard import (
     DOUBLES,
     MOMENTS,
@@ -14,11 +14,12 @@ from dpproxy.backends.servers.standard import (
     constructs,
     counted,
     of,
+    rounded,
     spans,
     whole_digits,
 )
 from dpproxy.backends.sqlite import casts, texts, values
-from dpproxy.backends.sqlite.values import ENGINE, no
+from dpproxy.backends.sqlite.values import ENGINE
 from dpproxy.sql.quoting import quoted
 
 _SAME = "the same in both engines: total, NULL of NULL"
@@ -61,7 +62,7 @@ def _rounding(function: str) -> Construct:
 FUNCTIONS: Mapping[str, Construct] = {
     "bool_and": Construct(lambda _, parts: Value(f"min({parts[0].sql})", ValueKind.TRUTH), "of 0 and 1"),
     "bool_or": Construct(lambda _, parts: Value(f"max({parts[0].sql})", ValueKind.TRUTH), "of 0 and 1"),
-    "count": Construct(counted(lambda value: value.sql, ENGINE), "64 bits in both engines"),
+    "count": Construct(counted(lambda value: value.sql), "64 bits in both engines"),
     "sum": Construct(values.summed, "of whole numbers, in any number of digits"),
     "max": Construct(values.end("max"), _ORDER),
     "min": Construct(values.end("min"), _ORDER),
@@ -75,7 +76,7 @@ FUNCTIONS: Mapping[str, Construct] = {
     "floor": _rounding("dp_floor"),
     "ceil": _rounding("dp_ceil"),
     "trunc": _rounding("dp_trunc"),
-    "round": Construct(values.rounded, f"{_OURS}: halves away from zero"),
+    "round": Construct(rounded(values.rounded_to), f"{_OURS}: halves away from zero"),
     "round_even": Construct(whole_digits(of(values.rounding("dp_even"), DOUBLES)), _OURS),
     "sqrt": Construct(of(values.root, DOUBLES), _IEEE),
     "ln": Construct(of(values.logarithm("ln"), DOUBLES), _LIBRARY),
@@ -127,7 +128,7 @@ CASTS: Mapping[str, Construct] = {
 
 def _sorted(value: Value) -> str:
     if value.kind in (ValueKind.HUGE, ValueKind.DECIMAL) and not values.fits(value):
-        raise no("an order by a number this large")
+        raise Unanswered("an order by a number this large")
     return value.sql
 
 
@@ -144,7 +145,7 @@ def dialect(reads: Mapping[str, Mapping[str, Value]]) -> Dialect:
 
     def table(database: str, name: str) -> str:
         if database or name not in reads:
-            raise no("this table")
+            raise Unanswered("this table")
         shown = ", ".join(
             f"{read.under(quoted(column)).sql} AS {quoted(column)}" for column, read in reads[name].items()
         )

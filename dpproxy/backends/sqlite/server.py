@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from dpproxy.backends.failures import failure
-from dpproxy.backends.servers.dialect import Value, unanswered
+from dpproxy.backends.servers.dialect import Unanswered, Value
 from dpproxy.backends.servers.source import Order
 from dpproxy.backends.servers.underway import Running, Underway
 from dpproxy.backends.sqlite.dialect import dialect
@@ -83,9 +83,9 @@ class Sqlite:
         except sqlite3.OperationalError as error:
             if _is_locked(error):
                 raise failure("unavailable") from None
-            raise unanswered("this statement", ENGINE) from None
+            raise Unanswered("this statement", ENGINE) from None
         except (sqlite3.Error, OSError):
-            raise unanswered("this statement", ENGINE) from None
+            raise Unanswered("this statement", ENGINE) from None
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken; all of them are of one snapshot."""

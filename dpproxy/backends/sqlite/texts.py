@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import Value, ValueKind
+from dpproxy.backends.servers.dialect import Unanswered, Value, ValueKind
 from dpproxy.backends.servers.standard import Texts
 from dpproxy.backends.sqlite.functions import FIELDS, UNITS
-from dpproxy.backends.sqlite.values import ENGINE, micros, no
+from dpproxy.backends.sqlite.values import micros
 
-OF_TEXTS = Texts(ENGINE)
+OF_TEXTS = Texts()
 
 
 def concatenated(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """CONCAT: NULLs are left out."""
     if any(p.kind not in (ValueKind.TEXT, ValueKind.NULL) for p in parts):
-        raise no("a function of this type")
+        raise Unanswered("a function of this type")
     joined = " || ".join(["''", *(f"coalesce({p.sql}, '')" for p in parts)])
     return Value(f"({joined})", ValueKind.TEXT)
 
@@ -28,7 +28,7 @@ def like(text: str, word: str, pattern: str) -> str:
 def date_part(field: Value, value: Value) -> Value:
     """EXTRACT of a field."""
     if field.constant not in FIELDS:
-        raise no("this field of a date")
+        raise Unanswered("this field of a date")
     return Value(f"dp_part({field.sql}, {micros(value)})", ValueKind.WHOLE)
 
 
@@ -36,7 +36,7 @@ def date_trunc(unit: Value, value: Value) -> Value:
     """The first moment of a unit."""
     name = (unit.constant or "").lower()
     if name not in UNITS:
-        raise no("this unit of date_trunc")
+        raise Unanswered("this unit of date_trunc")
     return Value(f"dp_cut('{name}', {micros(value)})", ValueKind.TIMESTAMP)
 
 

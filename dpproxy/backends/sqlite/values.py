@@ -12,11 +12,19 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.backends.servers.dialect import ANYTHING, Reach, Rule, Value, ValueKind, common, unanswered
+from dpproxy.backends.servers.dialect import (
+    ANYTHING,
+    Reach,
+    Rule,
+    Unanswered,
+    Value,
+    ValueKind,
+    common,
+    unbounded,
+)
 from dpproxy.backends.servers.standard import EXACT, Clamp, as_double, bare, check_comparable, clamped
 from dpproxy.backends.sqlite.functions import held
 from dpproxy.sql.quoting import literal
-from dpproxy.values.errors import Unsupported
 
 ENGINE = "SQLite"
 FITS = 2.0**62
@@ -25,25 +33,13 @@ LARGEST = 1.7e308
 _MOST = {ValueKind.WHOLE: 2.0**63, ValueKind.HUGE: 2.0**127, ValueKind.DECIMAL: 1e38}
 
 
-def no(what: str) -> Exception:
-    """The refusal of one use of a construct."""
-    return unanswered(what, ENGINE)
-
-
-def unbounded() -> Unsupported:
-    """The refusal of what could be no number on some row."""
-    refusal = unanswered("floating-point arithmetic without bounds", ENGINE)
-    refusal.hint = "Bound the operands: least(greatest(x, -1000000), 1000000)."
-    return refusal
-
-
 # --- literals -------------------------------------------------------------------------------------
 
 
 def text(node: nodes.Text, _: Sequence[Value]) -> Value:
     """A text literal."""
     if "\0" in node.value:
-        raise no("a text with a zero character")
+        raise Unanswered("a text with a zero character")
     return Value(literal(node.value), ValueKind.TEXT, constant=node.value)
 
 
@@ -138,7 +134,7 @@ def _corners(sign: str, x: Reach, y: Reach) -> Reach:
 
 def of_doubles(sign: str, *parts: Value) -> Value:
     """``+``, ``-`` and ``*`` of DOUBLEs."""
-    a, b = (as_double(part, double, ENGINE) for part in parts)
+    a, b = (as_double(part, double) for part in parts)
     _check_finite(a, b)
     return Value(f"({a.sql} {sign} {b.sql})", ValueKind.DOUBLE, _corners(sign, a.reach, b.reach))
 
@@ -154,14 +150,14 @@ def quotient(node: nodes.Binary, parts: Sequence[Value]) -> Value:
     if ValueKind.NULL in (a.kind, b.kind):
         return Value("NULL", ValueKind.NULL)
     if {a.kind, b.kind} != {ValueKind.DOUBLE} or (b.constant is not None and float(b.constant) == 0):
-        raise no("a division of this form")
+        raise Unanswered("a division of this form")
     _check_finite(a, b)
     if b.constant is None:
         match bare(node.right):
             case nodes.Call("nullif") | nodes.Cast(nodes.Call("nullif")):
                 return Value(f"({a.sql} / {b.sql})", ValueKind.DOUBLE)
             case _:
-                raise no("a division of this form")
+                raise Unanswered("a division of this form")
     by = float(b.constant)
     if abs(by) < 1 and a.reach.most > LARGEST * abs(by):
         return Value(f"({a.sql} / {b.sql})", ValueKind.DOUBLE)
@@ -219,14 +215,8 @@ def rounding(function: str) -> Callable[[Value], Value]:
     return apply
 
 
-def rounded(_: nodes.Call, parts: Sequence[Value]) -> Value:
+def rounded_to(value: Value, places: int) -> Value:
     """ROUND of a DOUBLE."""
-    value, *digits = parts
-    if value.kind is ValueKind.NULL:
-        return value
-    if value.kind is not ValueKind.DOUBLE or (digits and digits[0].constant is None):
-        raise no("round of this type")
-    places = int(digits[0].constant or 0) if digits else 0
     power = 10.0 ** min(abs(places), 400) if abs(places) < 300 else math.inf
     if places and (not value.reach.is_finite or value.reach.most * power >= LARGEST):
         raise unbounded()
@@ -289,7 +279,7 @@ def power(a: Value, b: Value) -> Value:
 
 def compared(sign: str, a: Value, b: Value) -> str:
     """A comparison of two values of one kind."""
-    check_comparable([a, b], ENGINE)
+    check_comparable([a, b])
     if {a.kind, b.kind} <= set(EXACT):
         scale = max(a.scale, b.scale)
         left, right = scaled(a, scale), scaled(b, scale)
@@ -310,7 +300,7 @@ def comparison(sign: str) -> Rule:
 
 def is_one_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IN with a list."""
-    check_comparable(parts, ENGINE)
+    check_comparable(parts)
     scale = max(p.scale for p in parts)
     value, *listed = [scaled(p, scale) if p.kind in EXACT else p.sql for p in parts]
     return Value(f"({value} IN ({', '.join(listed)}))", ValueKind.TRUTH)
@@ -321,7 +311,7 @@ def _one_of(parts: Sequence[Value]) -> tuple[Value, list[Value]]:
     found = common(parts)
     if found.kind is ValueKind.DOUBLE:
         if any(p.kind in (ValueKind.DECIMAL, ValueKind.HUGE) for p in parts):
-            raise no("a DECIMAL beside a DOUBLE")
+            raise Unanswered("a DECIMAL beside a DOUBLE")
         return found, [
             p if p.kind in (ValueKind.DOUBLE, ValueKind.NULL) else replace(p, sql=f"CAST({p.sql} AS REAL)")
             for p in parts
@@ -418,7 +408,7 @@ def summed(node: nodes.Call, parts: Sequence[Value]) -> Value:
     """SUM of whole numbers: of 64 bits by their halves, which no number of rows fills."""
     [a] = parts
     if a.kind not in (ValueKind.WHOLE, ValueKind.HUGE, ValueKind.NULL):
-        raise no("sum of this type")
+        raise Unanswered("sum of this type")
     if node.distinct or a.kind is ValueKind.HUGE:
         return Value(f"dp_sum({'DISTINCT ' if node.distinct else ''}{a.sql})", ValueKind.HUGE)
     return Value(f"dp_total(sum({a.sql} >> 32), sum({a.sql} & 4294967295))", ValueKind.HUGE)
@@ -430,7 +420,7 @@ def end(name: str) -> Rule:
     def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         [a] = parts
         if a.kind in EXACT and not fits(a):
-            raise no(f"{name} of a number this large")
+            raise Unanswered(f"{name} of a number this large")
         return replace(a, sql=f"{name}({a.sql})", constant=None)
 
     return apply
@@ -462,4 +452,4 @@ def of_time(sign: str, a: Value, b: Value) -> Value:
     if sign in "+-" and a.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and b.kind is ValueKind.SPAN:
         parts = [part if sign == "+" else f"- {part}" for part in b.sql.split(_APART)]
         return Value(f"dp_moved({micros(a)}, {', '.join(parts)})", ValueKind.TIMESTAMP)
-    raise no("arithmetic of two types")
+    raise Unanswered("arithmetic of two types")

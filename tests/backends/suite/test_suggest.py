@@ -9,7 +9,7 @@ import pytest
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.failures import failure
-from dpproxy.backends.servers.dialect import unanswered
+from dpproxy.backends.servers.dialect import Unanswered
 from dpproxy.observe.audit_entry import AuditOutcome
 from tests.backends.suite.engines import Engine, proxied
 from tests.proxies import Proxy
@@ -55,7 +55,7 @@ def test_what_the_source_cannot_run_is_refused_for_nothing(proxy: Proxy, monkeyp
     def check(query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
         seen.append(query)
         if len(seen) == 2:
-            raise unanswered("this statement")
+            raise Unanswered("this statement")
         real(query, prepares)
 
     monkeypatch.setattr(source, "check", check)
