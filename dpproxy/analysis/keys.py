@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Rest
 from dpproxy.analysis import duck
-from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
+from dpproxy.analysis.domains import Lookup, read_column, referenced
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
 from dpproxy.values.days import midnight
@@ -155,24 +155,6 @@ Values = Sequence[Value] | Days
 def days(first: date, last: date) -> Days:
     """Every day from one to another."""
     return Days(first, (last - first).days + 1)
-
-
-def column_values(column: Column, domain: Domain, lookup: Lookup | None = None) -> Values | None:
-    """What a column can be where it is read, in the form it is read in; None where that is not enumerated."""
-    match domain:
-        case Members(values):
-            typed = read_column(column, domain)
-            return tuple(held(v, typed) for v in values)
-        case Between(low, high):
-            enumerated = _enumerated(column, low, high)
-            return None if enumerated is None or _size(enumerated) > MOST_KEYS else enumerated
-        case References():
-            found = referenced(column, domain, lookup, MOST_LISTED + 1)
-            typed = read_column(column, domain, lookup)
-            values = (*found, None) if domain.or_null else found
-            return tuple(held(v, typed) for v in values) if len(found) <= MOST_LISTED else None
-        case Discovered():
-            return None
 
 
 def held(value: Value, typed: Typed) -> Value:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from dpproxy.assurance import people
 from dpproxy.assurance.target import Target, targets
+from dpproxy.assurance.twins import CONFIG
 from dpproxy.assurance.wire import Wire
 from dpproxy.config.users import add_user
 from dpproxy.policy.dump import constant, dump
@@ -34,19 +35,8 @@ BUDGETS = {
     AUDITOR: "LIMIT EPSILON 900000 DELTA 0.1 MAX EPSILON 1 DEFAULT EPSILON 1",
 }
 CEILING = "CEILING EPSILON 1000000000 DELTA 0.5"
-_CONFIG = """\
-[server]
-listen = "127.0.0.1:0"
+_SETTINGS = """\
 padding = "{padding}"
-processes = 1
-[state]
-directory = "state"
-[data.main]
-path = "data.duckdb"
-[policy]
-files = ["policy.sql"]
-[users]
-file = "users.toml"
 [limits]
 threads = 1
 """
@@ -130,7 +120,7 @@ def _write_data(path: Path, public: Path | None, tables: Sequence[str], statemen
 
 def _write_rest(home: Path, policy: Sequence[str], password: str, padding: str) -> None:
     (home / "policy.sql").write_text("".join(f"{one};\n" for one in policy), encoding="utf-8")
-    (home / "dpproxy.toml").write_text(_CONFIG.format(padding=padding), encoding="utf-8")
+    (home / "dpproxy.toml").write_text(CONFIG + _SETTINGS.format(padding=padding), encoding="utf-8")
     for role in BUDGETS:
         add_user(home / "users.toml", role, [role], password)
 

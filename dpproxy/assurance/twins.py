@@ -99,10 +99,7 @@ CREATE PRIVACY BUDGET audit LIMIT EPSILON 1000000 DELTA 0.5 DEFAULT EPSILON 1;
 GRANT SELECT ON t, visits, people, trips TO analyst WITH PRIVACY BUDGET audit;
 GRANT SELECT ON keys TO analyst;
 """
-_CONFIG = """\
-[server]
-listen = "127.0.0.1:0"
-processes = 1
+CONFIG: Final = """\
 [state]
 directory = "state"
 [data.main]
@@ -111,7 +108,11 @@ path = "data.duckdb"
 files = ["policy.sql"]
 [users]
 file = "users.toml"
+[server]
+listen = "127.0.0.1:0"
+processes = 1
 """
+"""Of a proxy in a directory of its own; settings of the server may follow."""
 
 
 @contextmanager
@@ -136,7 +137,7 @@ def _one(folder: Path, data: tuple[str, ...]) -> Iterator[str]:
                 .replace("$shown", str(SHOWN))
             )
     (folder / "policy.sql").write_text(_POLICY, encoding="utf-8")
-    (folder / "dpproxy.toml").write_text(_CONFIG, encoding="utf-8")
+    (folder / "dpproxy.toml").write_text(CONFIG, encoding="utf-8")
     password = secrets.token_urlsafe(12)
     add_user(folder / "users.toml", "analyst", ["analyst"], password)
     with serving(folder / "dpproxy.toml") as (_, address):

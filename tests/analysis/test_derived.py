@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis.derived import derived_key
-from dpproxy.analysis.keys import MOST_KEYS, GroupKey, Values, column_values
+from dpproxy.analysis.keys import MOST_KEYS, GroupKey, Values, group_key
 from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Between, Domain, Members, References
@@ -27,7 +27,14 @@ CHECKS = settings(deadline=None, suppress_health_check=list(HealthCheck), derand
 
 
 def declared(node: exp.Column) -> Values | None:
-    return column_values(columns()[node.name], COLUMNS[node.name].domain)
+    return listed(columns()[node.name], COLUMNS[node.name].domain)
+
+
+def listed(column: Column, domain: Domain, *values: int | None) -> Values | None:
+    try:
+        return group_key(column, domain, None, lambda *_: values).values
+    except Refusal:
+        return None
 
 
 def key(text: str, parameters: Parameters | None = None) -> GroupKey:
@@ -118,7 +125,7 @@ def one_column(column: Column, domain: Domain | None, typed: Typed) -> GroupKey:
         return typed if type(node) is exp.Column else None
 
     def known(_: exp.Column) -> Values | None:
-        return None if domain is None else column_values(column, domain, lambda *_: (7, None, 9))
+        return None if domain is None else listed(column, domain, 7, None, 9)
 
     return derived_key(node_of("age + 1"), "age + 1", Scope(ExpressionLevel.ROW, leaf, Parameters()), known)
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import MOST_KEYS, check_size, column_values, group_key, inside
-from dpproxy.policy.model import Between, Discovered, Domain, Members, References
+from dpproxy.analysis.keys import MOST_KEYS, check_size, group_key, inside
+from dpproxy.policy.model import Between, Domain, Members, References
 from dpproxy.values.errors import BoundsMissing, TooComplex
 from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, Column
 from tests.analysis.rows import COLUMNS, columns, connect, values_of
@@ -88,28 +88,6 @@ def test_the_keys_of_another_table_are_its_values_but_null():
     assert price.values == (150, 200)
     with pytest.raises(BoundsMissing):
         group_key(Column("x", FLOAT8), References("u", "c"), 3, lambda *_: (1,))
-
-
-@pytest.mark.parametrize(
-    ("column", "domain", "values"),
-    [
-        (Column("x", INT4), Between(2, 4), [2, 3, 4]),
-        (Column("x", FLOAT8), Members((Fraction("0.5"), None)), [0.5, None]),
-        (Column("x", NUMERIC.with_precision(4, 1)), Members((Fraction("1.5"),)), [15]),
-        (
-            Column("x", DATE),
-            Between(date(2000, 2, 28), date(2000, 2, 29)),
-            [date(2000, 2, 28), date(2000, 2, 29)],
-        ),
-        (Column("x", INT4), References("u", "c"), [7]),
-        (Column("x", INT4), Between(0, 10**9), None),
-        (Column("x", FLOAT8), Between(0, 1), None),
-        (Column("x", TEXT), Discovered(), None),
-    ],
-)
-def test_the_values_a_column_is_read_as(column: Column, domain: Domain, values: list[object] | None):
-    found = column_values(column, domain, lambda *_: (7, None))
-    assert (None if found is None else list(found)) == values
 
 
 EVEN, ALL = tuple(range(0, 500, 2)), (*range(200, 400), None, *range(200))

@@ -118,7 +118,7 @@ _APART = {
     **_LATER,
     **spans.DIFFERENCES,
     (DATE.oid, DATE.oid): INT4,
-    **{pair: INTERVAL for pair in permutations((DATE.oid, *_MOMENTS), 2)},
+    **dict.fromkeys(permutations((DATE.oid, *_MOMENTS), 2), INTERVAL),
 }
 
 
