@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, exp, log
+from math import ceil, exp, inf, log
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -48,6 +48,8 @@ GRID: Final = 512
 """Cells of the law of a sum of errors: numbers count as the upper end of theirs."""
 LOWEST: Final = 8
 """Below 0: what a number of the law with the scale 1 is taken for where it is less."""
+FEWEST: Final = 16
+"""One in so many points more counts in each split: a split of few points says little of how near its best one is."""
 
 
 class Split(NamedTuple):
@@ -277,11 +279,23 @@ def _rank_errors(mechanism: Quantiles, confidence: Fraction) -> tuple[int, ...]:
     folds = {split.place: mechanism.fold(split) for split in splits}
     found = []
     for place in sorted(folds):
-        scales = sorted(share * folds[other] for other, share in shares[place].items() if share)
-        above = logistic_sum(scales, float(1 - confidence) - missing, min(LOWEST, many))
-        rows = (many * sum(scales) + above) * (1 + ROUNDING)
+        scales = [shares[place][other] * fold for other, fold in folds.items() if shares[place].get(other)]
+        alone = many * sum(scales) + logistic_sum(scales, float(1 - confidence) - missing, min(LOWEST, many))
+        rows = min(alone, _nested(scales, mechanism.points, float(1 - confidence) - missing)) * (1 + ROUNDING)
         found.append((ceil(rows) if mechanism.points > 1 else 0) + abs(mechanism.off))
     return tuple(found)
+
+
+def _nested(scales: Sequence[float], points: int, missed: float) -> float:
+    """The same of splits of which each is among the points on one side of the one before; see the proof."""
+    beside = points / FEWEST
+    many = log((points + beside + len(scales)) * (1 + ROUNDING))
+    later = [sum(scales[place:]) / scale for place, scale in enumerate(scales)]
+    lowest = min(LOWEST, *(log(beside / times) for times in later))
+    if lowest <= 0:
+        return inf
+    shared = sum(scale * (many - log(times)) for scale, times in zip(scales, later, strict=True))
+    return shared + logistic_sum(scales, missed, lowest)
 
 
 def logistic_sum(scales: Sequence[float], missed: float, lowest: float) -> float:

@@ -289,6 +289,8 @@ def worst(mechanism: Quantiles, place: int, chance: float) -> tuple[np.ndarray, 
         (9, 3, 99, 0.03),
         (9, 4, 99, 0.03),
         (9, 4, 65535, 0.05),
+        (19, 8, 99, 0.05),
+        (19, 9, 99, 0.05),
         (19, 9, 65535, 0.05),
     ],
 )
@@ -310,6 +312,27 @@ def test_the_error_that_is_stated_is_near_the_least_that_holds_whatever_the_rows
     stated = mechanism.rank_errors(Fraction(19, 20))[place - 1]
     assert float(np.mean(off > stated)) < 0.075
     assert float(np.quantile(off, 0.95)) >= stated / 1.3
+
+
+@pytest.mark.parametrize("scales", [(1.0, 1.0), (1.0, 0.3), (0.3, 1.0)])
+@pytest.mark.parametrize("points", [1024, 20_000])
+def test_nested_splits_keep_to_their_bound_against_any_scores(scales: tuple[float, float], points: int):
+    """Two splits, the second below the first: each way to share what is stated among both, chances added up exactly.
+
+    The score of each point of the first is as high as with that of the second makes an error beyond what is stated.
+    """
+    first, second = scales
+    stated, below, most = quantiles._nested(scales, points, 0.05), np.arange(points), 0.0
+    for share in np.linspace(0, 1, 41):
+        for spare in (0.0, 0.5, 1.0, second / (first + second)):
+            near = share * stated / second + spare * np.log(np.maximum(below, 1) / points)
+            near = np.maximum(near, 0)
+            far = np.maximum(stated - second * near, 0) / first
+            chances = np.exp(-far)
+            others = np.maximum(below - 1, 0) * np.exp(-near)
+            beyond = float(chances @ (others / (1 + others)))
+            most = max(most, beyond / (1 + float(chances.sum())))  # 1 is of a point that is near
+    assert 0.01 < most <= 0.05
 
 
 @pytest.mark.parametrize("scales", [(1.0,), (1.0, 1.0), (1.0, 0.5, 0.25), (3.0, 3.0, 2.0, 0.1)])
