@@ -13,7 +13,9 @@ from itertools import product
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 import udfs
 from dpproxy.algebra.plan import LAW, KeySet, Part, Plan
@@ -91,7 +93,7 @@ class ReleaseStage:
         if selection is None:
             raise AssertionError("a part whose keys are declared")
 
-        def select(counts: Exact[pa.Array]) -> list[bool]:
+        def select(counts: Exact[pa.Array]) -> NDArray[np.bool_]:
             nonlocal shown
             kept = selection.keep(counts.value.cast(pa.int64()).to_numpy(zero_copy_only=False))
             shown += int(kept.sum())
@@ -100,8 +102,7 @@ class ReleaseStage:
                     f"the statement has more than {part.most} keys to show; it stays charged",
                     hint="Group by fewer or coarser columns.",
                 )
-            decided: list[bool] = kept.tolist()
-            return decided
+            return kept
 
         return select
 
@@ -134,13 +135,13 @@ class ReleaseStage:
     def _many_rows(self, part: Part, exact: pa.Table) -> pa.Table:
         """What ``Part.release`` says of groups that were selected, which may be a million."""
         names = [name for name in exact.column_names if name.startswith("k")]
-        shown = _shown_keys(exact).sort_by([(name, "ascending") for name in names])
+        shown = _in_order(_shown_keys(exact), names)
         measures = [shown[f"m{i}"].cast(WHOLE) for i in range(part.measures)]
         if part.mechanism is None:
             drawn = pa.array([[]] * len(shown), _MEASURES)
         else:
             drawn = release_columns(self._pool, part.mechanism, measures)
-        ordinals = pa.array(range(len(shown)), pa.int64())
+        ordinals = pa.array(np.arange(len(shown), dtype=np.int64))
         return shown.select(names).add_column(0, "o", ordinals).append_column("v", drawn)
 
     def zeros(self, part: Part) -> Released[pa.Table]:
@@ -266,6 +267,14 @@ def _shown_keys(selected: pa.Table) -> pa.Table:
         if pa.types.is_string(keys.type) or pa.types.is_large_string(keys.type):
             selected = selected.filter(pc.less(pc.fill_null(pc.find_substring(keys, "\0"), -1), 0))
     return selected
+
+
+def _in_order(groups: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """By their keys: the order in which they were found is that of rows."""
+    first = groups[keys[0]]
+    if len(keys) > 1 or not pa.types.is_integer(first.type) or first.null_count:
+        return groups.sort_by([(name, "ascending") for name in keys])
+    return groups.take(np.argsort(first.to_numpy()))  # in a third of the time
 
 
 def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

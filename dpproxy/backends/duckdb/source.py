@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.columns import WHOLE, key_type
@@ -30,7 +32,7 @@ from dpproxy.values.pgtypes import CheckConstraint, Column, Constraint, Schema, 
 from udfs.privacy import Exact
 
 T = TypeVar("T")
-Select = Callable[[Exact[pa.Array]], Sequence[bool]]
+Select = Callable[[Exact[pa.Array]], NDArray[np.bool_]]
 """Which groups may be shown, by a portion of their numbers of units."""
 
 MOST_OPEN = 1_000_000
@@ -414,7 +416,7 @@ def _kept(groups: pa.RecordBatchReader, select: Select) -> pa.Table:
     kept = []
     for batch in groups:
         *_, counts = batch.columns
-        kept.append(batch.filter(pa.array(select(Exact(counts)), pa.bool_())))
+        kept.append(batch.filter(pa.array(select(Exact(counts)))))
     return pa.Table.from_batches(kept, groups.schema)
 
 

@@ -313,7 +313,7 @@ def _exchange(lane: Channel, request: object, select: Select | None) -> tuple[st
                 raise refused
             return outcome, value, unpacked(body) if len(body) else None
         try:
-            kept = bytes(select(Exact(unpacked(body)["units"].combine_chunks())))
+            kept = select(Exact(unpacked(body)["units"].combine_chunks())).tobytes()
         except Refusal as refusal:
             refused = refusal
             lane.send("stop")

@@ -17,7 +17,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dpproxy.backends.duckdb.growth import Growth
 from dpproxy.backends.duckdb.source import AGAIN, DuckDB
@@ -126,12 +128,12 @@ class Worker:
         few: list[SqlType] | None,
         selects: bool,  # noqa: FBT001 - as it was sent
     ) -> Reply:
-        def select(counts: Exact[pa.Array]) -> list[bool]:
+        def select(counts: Exact[pa.Array]) -> NDArray[np.bool_]:
             lane.send(["groups", None], packed(pa.table({"units": counts.value})))
             answer, mask = lane.receive()
             if answer != "keep":
                 raise failure("cancelled")
-            return [bool(kept) for kept in mask]
+            return np.frombuffer(mask, dtype=np.bool_)
 
         exact = self._backend.run(
             sql,

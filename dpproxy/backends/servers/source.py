@@ -404,7 +404,7 @@ class Pushed:
 def _selected(batch: pa.Table, select: Select) -> pa.Table:
     """The groups that are selected, by the last column: their numbers of units."""
     counts = batch.column(batch.num_columns - 1).combine_chunks()
-    return batch.filter(pa.array(select(Exact(counts)), pa.bool_()))
+    return batch.filter(pa.array(select(Exact(counts))))
 
 
 def _bounded(types: pa.Schema, batches: Generator[pa.Table]) -> pa.Table:
