@@ -1,8 +1,9 @@
 """Prepared tables: the rows of a protected table as they count, kept beside the data so that no statement cuts them.
 
 Of each unit at most MAX ROWS rows, chosen by the keyed hash of their content; where other tables refer to one of its
-columns, at most one row for each of a unit's values of it. Columns with bounds are held inside them, and numbers as
-whole steps of their lattice besides. What such a table holds follows from the policy alone, and so does its name:
+columns, at most one row for each of a unit's values of it, and where they refer by a foreign key, a mark of the row
+that stands for a unit's values of that. Columns with bounds are held inside them, and numbers as whole steps of their
+lattice besides. What such a table holds follows from the policy alone, and so does its name:
 plans are the same whether it was built yet or not.
 """
 
@@ -29,7 +30,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.fields import Declared, Field, HeldField, Identifier, Link
 from dpproxy.planner.rows.owners import is_direct, owned
 from dpproxy.planner.rows.relation import Scan
-from dpproxy.planner.rows.truncation import bounded, truncated
+from dpproxy.planner.rows.truncation import bounded, is_among, truncated
 from dpproxy.policy.documents import columns_of, declared_fields
 from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
 from dpproxy.values.errors import BoundsMissing
@@ -94,8 +95,9 @@ class TableLayout(PartlyShown, PartlyCompared, Struct, frozen=True):
     fields: tuple[Field, ...]
     unit: str | None
     columns: tuple[str, ...]
-    referred: bool
-    """At most one row of a unit for each value of every column that others refer to."""
+    once: dict[tuple[str, ...], str | None]
+    """What others refer to, with the column that marks one row of a unit for each value; None where there are no others
+    in the table."""
     renamed: dict[tuple[str, ...], tuple[Field, ...]] = field(default_factory=dict)
     """The fields by the names that statements gave their columns."""
 
@@ -133,7 +135,7 @@ def prepared_scan(
         table.unit.groups,
         held=True,
         content=tuple(duck.column(name) for name in names.values()),
-        referred=layout.referred,
+        once={tuple(map(names.__getitem__, of)): mark and names[mark] for of, mark in layout.once.items()},
         whole=True,
     )
 
@@ -154,10 +156,12 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
     if unit is None or (unit.key is None and not any(_is_mapped(f) for f in fields)):
         return None
     columns = tuple(c.name for c in columns_of(table, context.schema))
+    keys = [f for f in fields if isinstance(f, Declared | Identifier)]
     used = set(columns)
     held: dict[str, nodes.Expr] = {}
     found = tuple(_held(f, held, used) for f in fields)
-    referred = [f.column.name for f in fields if isinstance(f, Declared | Identifier) and f.referred]
+    referred = sorted(f.column.name for f in keys if f.referred)
+    once: dict[tuple[str, ...], str | None] = {(name,): None for name in referred}
     source: nodes.Item = stored_rows(table.name, declared_fields(table))
     resolved = None
     if unit.key is not None:
@@ -168,11 +172,15 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
         if is_direct(policy, unit):  # the key itself is the unit
             resolved = unit.key
         held.setdefault(resolved, duck.column(resolved))
+        for key in sorted({p.key.referenced for f in keys for p in f.parts if p.is_target} - once.keys()):
+            once[key] = mark = _free("once", used)
+            within, content = list(map(duck.column, key)), list(map(duck.column, columns))
+            held[mark] = is_among(1, duck.column(resolved), content, within=within)
     select = nodes.Select(items=tuple(duck.named(e, n) for n, e in held.items()), source=source)
     parameters = check_total(select)
     digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{duck.text(select)}".encode()).hexdigest()
     kept = PreparedTable(f"t{digest[:24]}", table.name, select, truncated=1 in parameters)
-    return TableLayout(kept, found, resolved, tuple(held), bool(referred))
+    return TableLayout(kept, found, resolved, tuple(held), once)
 
 
 def _cut(
@@ -181,7 +189,7 @@ def _cut(
     """At most MAX ROWS rows of each unit, of those with one value that others refer to one."""
     whose, content = duck.column(resolved), [duck.column(c) for c in columns]
     source = bounded(rows)
-    for name in sorted(referred):
+    for name in referred:
         source = bounded(truncated(source, whose, content, 1, within=[duck.column(name)]))
     return bounded(truncated(source, whose, content, unit.max_rows))
 

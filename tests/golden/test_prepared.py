@@ -16,7 +16,7 @@ from tests.golden.queries import statements as joined
 from tests.golden.schemas import clean_worlds, worlds
 from tests.golden.test_neighbours import UNITS, WORLDS, rows, statements
 from tests.golden.test_relations import answered, assert_same, planned, rows_of
-from tests.golden.world import Row, Tables, World, plan_of
+from tests.golden.world import Row, Tables, World, build, plan_of
 
 
 @pytest.fixture(scope="module", params=UNITS)
@@ -90,9 +90,36 @@ def test_an_answer_without_noise_is_that_of_the_rows(world: World, statement: St
     plan = planned(world, statement.sql, "50")
     if plan is None:
         return
-    tables = Tables(world)
+    tables = Tables(world, least=1)
     try:
         tables.fill(world.rows)
         assert_same(world, statement, answered(plan, tables), rows_of(tables, statement.sql))
     finally:
+        tables.close()
+
+
+def test_each_reference_is_cut_by_its_own_columns():
+    """A table has one row of a unit for each ``no`` that others refer to, and may have several for each ``c``."""
+    world = build(
+        (
+            "CREATE TABLE people (id INTEGER)",
+            "CREATE TABLE visits (person INTEGER, no INTEGER, c INTEGER)",
+            "CREATE TABLE items (no INTEGER)",
+            "CREATE TABLE returns (person INTEGER, c INTEGER)",
+            "INSERT INTO people VALUES (1)",
+            "INSERT INTO visits SELECT 1, i, 7 FROM range(4) r(i)",
+            "INSERT INTO returns SELECT 1, 7 FROM range(4) r(i)",
+            "ALTER TABLE people SET PRIVACY KEY (id)",
+            "ALTER TABLE visits SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 4",
+            "ALTER TABLE items SET PRIVACY KEY (no) REFERENCES visits (no) MAX ROWS 4",
+            "ALTER TABLE returns SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 4",
+            "ALTER TABLE returns SET PRIVACY FOREIGN KEY (c) REFERENCES visits (c)",
+        )
+    )
+    for prepared in (False, True):
+        plan = plan_of(
+            replace(world, prepared=prepared), "SELECT count(*) FROM returns r JOIN visits v ON r.c = v.c"
+        )
+        tables = Tables(world)
+        assert furthest(world, plan, tables) == [1]  # of the four rows that are paid for
         tables.close()

@@ -195,18 +195,20 @@ def _held(scan: Scan, referred_to: Sequence[tuple[str, ...]], planning: Planning
     """At most ``most`` rows of each unit, before they meet other rows of the same unit.
 
     Where rows refer to columns of it, there is one row for each of their values together: the join adds none. Prepared
-    tables have one for each value of a single column.
+    tables have no others, or mark them.
     """
-    left = [columns for columns in referred_to if len(columns) > 1 or not scan.referred]
-    if scan.unit is None or (scan.held and not left):
+    left = [columns for columns in referred_to if columns not in scan.once]
+    marks = [duck.column(mark) for columns in referred_to if (mark := scan.once.get(columns)) is not None]
+    scan = replace(scan, referred=bool(referred_to))
+    if scan.unit is None or (scan.held and not left and not marks):
         return scan
-    select = nodes.Select(items=(nodes.Star(),), source=scan.item)
+    select = nodes.Select(items=(nodes.Star(),), source=scan.item, where=all_of(marks) if marks else None)
     for columns in left:
         select = truncated(select, scan.unit, scan.content, 1, within=list(map(duck.column, columns)))
     if not scan.held:
         select = truncated(select, scan.unit, scan.content, scan.most)
     item = nodes.Subquery(select, planning.reserve("t"))
-    return replace(scan, item=item, held=True, referred=bool(referred_to))
+    return replace(scan, item=item, held=True)
 
 
 def _never_null(items: Sequence[FromItem]) -> frozenset[str]:

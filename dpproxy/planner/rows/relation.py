@@ -1,8 +1,8 @@
 """A relation of protected rows: where it comes from, whose rows they are, and how many of them one person can have."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
@@ -64,6 +64,8 @@ class Scan(Struct, frozen=True):
     referred: bool = False
     """At most one row of a unit for each value of the column that others refer to: joined along the reference, it adds
     no rows."""
+    once: "Mapping[tuple[str, ...], str | None]" = field(default_factory=dict)
+    """Columns of which each value is in one row of a unit at most, among the rows in which another column holds."""
     known: tuple[exp.Expr, ...] = ()
     """Conditions over its fields that hold of every row, as they are written."""
     is_empty: bool = False

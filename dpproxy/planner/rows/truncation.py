@@ -25,15 +25,27 @@ def truncated(
     With ``within``, of each unit and each value of these columns; where they are several, rows in which one of them is
     NULL are all kept: they are no value. The truncation secret is the statement's first parameter.
     """
-    window: nodes.Expr = places(unit, content, rank, within)
-    if len(within) > 1:
-        window = duck.case([(nodes.Or(tuple(map(nodes.IsNull, within))), duck.integer(1))], window)
+    kept = is_among(most, unit, content, rank, within)
     if isinstance(source, nodes.Select) and _is_plain(source):
         select = source
     else:
         item = source if isinstance(source, nodes.Subquery) else bounded(source)
         select = nodes.Select((nodes.Star(),), item)
-    return replace(select, qualify=nodes.Binary("<=", window, duck.integer(most)))
+    return replace(select, qualify=kept)
+
+
+def is_among(
+    most: int,
+    unit: nodes.Expr,
+    content: Sequence[nodes.Expr],
+    rank: str = "row_number",
+    within: Sequence[nodes.Expr] = (),
+) -> nodes.Expr:
+    """Whether a row is one of those that ``truncated`` keeps: never NULL."""
+    window: nodes.Expr = places(unit, content, rank, within)
+    if len(within) > 1:
+        window = duck.case([(nodes.Or(tuple(map(nodes.IsNull, within))), duck.integer(1))], window)
+    return nodes.Binary("<=", window, duck.integer(most))
 
 
 def places(

@@ -9,8 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.duckdb.source import DuckDB
@@ -77,14 +79,14 @@ def test_it_returns_what_the_engine_in_this_process_returns(remote: Remote, file
 
 
 def test_groups_are_chosen_here_and_kept_there(remote: Remote):
-    def select(counts: Exact[pa.Array]) -> list[bool]:
+    def select(counts: Exact[pa.Array]) -> NDArray[np.bool_]:
         assert [int(n) for n in counts.value.to_pylist()] == [3, 3, 3]
-        return [True, False, True]
+        return np.array([True, False, True])
 
     kept = remote.run(GROUPS, {}, "s", select=select).value
     assert kept["k0"].to_pylist() == ["0", "2"]
 
-    def refuse(_: Exact[pa.Array]) -> list[bool]:
+    def refuse(_: Exact[pa.Array]) -> NDArray[np.bool_]:
         raise TooComplex("too many keys")
 
     with pytest.raises(TooComplex, match="too many keys"):
