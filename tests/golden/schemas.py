@@ -116,9 +116,9 @@ def clean_worlds(draw: st.DrawFn) -> World:
     rows = {name: draw(st.lists(values, min_size=1, max_size=5)) for name, values in CLEAN.items()}
     rows["people"] = [(index, *row) for index, row in zip((1, 2, 3), rows["people"] * 3, strict=False)]
     rows["visits"] = [(person, no, *row) for no, (person, *row) in enumerate(rows["visits"], 1)]
-    rows["items"] = [row for row in rows["items"] if row[0] in {no for _, no, *_ in rows["visits"]}]
     if draw(st.booleans()):
         rows |= {name: [row for row in rows[name] if None not in row] for name in rows if name != "codes"}
+    rows["items"] = [row for row in rows["items"] if row[0] in {no for _, no, *_ in rows["visits"]}]
     whose = {no: person for person, no, *_ in rows["visits"]}
     rows["returns"] = [(whose[row[0]], *row) for row in rows["returns"] if row[0] in whose]
     return replace(world, rows=rows)
