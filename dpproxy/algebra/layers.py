@@ -39,6 +39,9 @@ def layered(query: Select) -> Select:
     return replace(query, **taken, source=found.source(query.source), joins=joins)
 
 
+_MEANT = frozenset((Local, Let, Select, Combined))
+
+
 class _Layers(Struct):
     """The columns by what they are, and of each release by how many layers they need."""
 
@@ -48,19 +51,19 @@ class _Layers(Struct):
 
     def of(self, node: Node, local: Mapping[str, Sequence[Expr]]) -> Node:
         """A node without ``Let``; ``local`` are the values of those around."""
-        return node.transform(lambda part: self._placed(part, local))
+        return node.transform(lambda part: self._placed(part, local), {})
 
     def _placed(self, node: Node, local: Mapping[str, Sequence[Expr]]) -> Node | None:
+        if type(node) not in _MEANT:  # most nodes
+            return None
         match node:
             case Local(name, place):
                 return local[name][place]
             case Let(name, values, made):
                 named = [self._column(self.of(value, local)) for value in values]
                 return self.of(made, {**local, name: named})
-            case Select() | Combined():
-                return node  # its own columns are shared there
             case _:
-                return None
+                return node  # a query: its own columns are shared there
 
     def _column(self, value: Node) -> Expr:
         """What stands for a value: a column or a constant, or a new column."""

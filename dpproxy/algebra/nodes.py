@@ -50,25 +50,31 @@ class Node(Struct, frozen=True):
         """All nodes of one class."""
         return (node for node in self.walk() if isinstance(node, kind))
 
-    def transform(self, rule: Callable[["Node"], "Node | None"]) -> "Node":
-        """With other nodes in the place of those that the rule answers; it is not asked about what is below these."""
-        other = rule(self)
+    def transform(
+        self, rule: Callable[["Node"], "Node | None"], known: dict[int, "Node"] | None = None
+    ) -> "Node":
+        """With other nodes in the place of those that the rule answers; it is not asked about what is below these.
+
+        What came of a node that stands in several places is made once, where it is kept in ``known``.
+        """
+        other = rule(self) if known is None else known.get(id(self)) or rule(self)
         if other is not None:
             return other
         changed: dict[str, Any] = {}
         for name in _HOLDING[type(self)].names:
             value = getattr(self, name)
             if isinstance(value, Node):
-                new: Any = value.transform(rule)
+                new: Any = value.transform(rule, known)
             elif type(value) is tuple:
-                new = _each(value, rule)
+                new = _each(value, rule, known)
             else:
                 continue
             if new is not value:
                 changed[name] = new
-        if not changed:
-            return self
-        return replace(self, **changed)
+        found = replace(self, **changed) if changed else self
+        if known is not None:
+            known[id(self)] = found
+        return found
 
 
 _PLAIN: Final = (str, int, bool, str | None, int | None, int | str | None, tuple[str, ...])
@@ -120,8 +126,10 @@ def _gathered(values: tuple[Any, ...]) -> list[Node]:
     return found
 
 
-def _each(values: tuple[Any, ...], rule: Callable[[Node], Node | None]) -> tuple[Any, ...]:
-    new = [_each(v, rule) if type(v) is tuple else v.transform(rule) for v in values]
+def _each(
+    values: tuple[Any, ...], rule: Callable[[Node], Node | None], known: dict[int, Node] | None
+) -> tuple[Any, ...]:
+    new = [_each(v, rule, known) if type(v) is tuple else v.transform(rule, known) for v in values]
     return tuple(new) if any(map(is_not, values, new)) else values
 
 

@@ -58,6 +58,19 @@ def test_what_a_rule_answers_is_not_looked_at_again():
     assert wrapped == nodes.Paren(X)
 
 
+def test_what_stands_in_several_places_is_made_once_where_it_is_kept():
+    shared = nodes.Paren(X)
+    asked: list[nodes.Node] = []
+
+    def rule(node: nodes.Node) -> nodes.Node | None:
+        asked.append(node)
+        return Y if node == X else None
+
+    made = nodes.Binary("+", shared, shared).transform(rule, {})
+    assert made == nodes.Binary("+", nodes.Paren(Y), nodes.Paren(Y))
+    assert sum(node is shared for node in asked) == 1
+
+
 def test_a_bare_name_is_the_name():
     assert nodes.ColumnRef(nodes.Bare("m0")) == nodes.ColumnRef("m0")
     assert nodes.OPERATORS.isdisjoint({"#", "<<"})

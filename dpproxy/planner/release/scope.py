@@ -1,6 +1,6 @@
 """The scope of released values: group keys, aggregates, and the dp functions over aggregates."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct, field
@@ -40,13 +40,14 @@ OF_RELEASED = (Average, Statistic, GeometricMean)
 class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
     """An aggregate call with its released measures, as columns of a released relation, and their error."""
 
-    HIDDEN = UNCOMPARED = frozenset({"_errors"})
+    HIDDEN = UNCOMPARED = frozenset({"_errors", "_intervals"})
     aggregate: Aggregate
     columns: tuple[nodes.Expr, ...]
     noise: Noise
     law: nodes.Expr | None = None
     """Which law of the noise a row has, where there are several."""
     _errors: dict[Fraction, Error] = field(default_factory=dict)
+    _intervals: dict[tuple[object, ...], tuple[nodes.Expr, nodes.Expr]] = field(default_factory=dict)
 
     def error(self, confidence: Fraction) -> Error:
         """What is predicted of the row that is farthest off, computed once."""
@@ -65,9 +66,17 @@ class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
 
     def by_law(self, made: Callable[[Noise], nodes.Expr]) -> nodes.Expr:
         """What is made of the noise of each row."""
+        return self._of_row([made(noise) for noise in self._laws])
+
+    @property
+    def _laws(self) -> tuple[Noise, ...]:
+        return (self.noise,) if self.law is None else self.noise.laws
+
+    def _of_row(self, found: Sequence[nodes.Expr]) -> nodes.Expr:
+        """The one of its law, of what was found for each."""
+        *others, last = found
         if self.law is None:
-            return made(self.noise)
-        *others, last = (made(noise) for noise in self.noise.laws)
+            return last
         same = (nodes.Binary("=", self.law, duck.integer(n)) for n in range(len(others)))
         return duck.case(list(zip(same, others, strict=True)), last)
 
@@ -80,11 +89,14 @@ class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
         return f.greatest(f.minus(high, value), f.minus(value, low))
 
     def interval(self, confidence: Fraction) -> tuple[nodes.Expr, nodes.Expr]:
-        """Ends (DOUBLE) of an interval around the value of a row."""
-        return (
-            self.by_law(lambda noise: self.aggregate.interval(self.columns, noise, confidence)[0]),
-            self.by_law(lambda noise: self.aggregate.interval(self.columns, noise, confidence)[1]),
-        )
+        """Ends (DOUBLE) of an interval around the value of a row, made once of the same columns."""
+        asked = confidence, self.columns, self.law
+        found = self._intervals.get(asked)
+        if found is None:
+            ends = [self.aggregate.interval(self.columns, noise, confidence) for noise in self._laws]
+            low, high = (self._of_row(each) for each in zip(*ends, strict=True))
+            found = self._intervals[asked] = low, high
+        return found
 
 
 class ReleasedScope(Struct, frozen=True):

@@ -1,7 +1,15 @@
-import pytest
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import cast
 
+import pytest
+from msgspec.structs import replace
+
+from dpproxy.aggregates.model import Aggregate, Noise
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
 from dpproxy.planner.accept import accept, parse
-from dpproxy.planner.release.scope import DP_FUNCTIONS
+from dpproxy.planner.release.scope import DP_FUNCTIONS, AggregateCall
 from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedFunction, Unsupported
 from tests.golden.world import World, plan_of
 
@@ -60,3 +68,33 @@ def test_a_key_keeps_its_type(world: World):
         world, "SELECT city, city || '!' AS loud, age, age * 2 AS twice FROM people GROUP BY city, age"
     )
     assert [o.column.type.name for o in plan.outputs] == ["text", "text", "int4", "int4"]
+
+
+class Counted:
+    """An aggregate that notes of which noise its interval is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    def interval(
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
+        del confidence
+        self.asked += noise.sd
+        return duck.double(noise.sd[0]), columns[0]
+
+
+def test_an_interval_is_made_once_of_the_same_columns():
+    one, other = (Noise((sd,), lambda _: (1,)) for sd in (1.0, 2.0))
+    m, c, law = (duck.column(name) for name in ("m0", "c4", "law"))
+    counted = Counted()
+    call = AggregateCall(cast("Aggregate", counted), (m,), replace(one, laws=(one, other)), law)
+    by_law = nodes.Binary("=", law, duck.integer(0))
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    ends = tuple(duck.case([(by_law, a)], b) for a, b in ((duck.double(1.0), duck.double(2.0)), (m, m)))
+    assert [call.interval(half) for _ in range(2)] == [ends] * 2
+    assert counted.asked == [1.0, 2.0]
+    assert replace(call, columns=(c,)).interval(half)[1] == duck.case([(by_law, c)], c)
+    assert replace(call, law=None).interval(half) == (duck.double(1.0), m)
+    call.interval(third)
+    assert counted.asked == [1.0, 2.0, 1.0, 2.0, 1.0, 1.0, 2.0]
