@@ -61,7 +61,7 @@ VALUES: dict[str, st.SearchStrategy[Row]] = {
 
 @lru_cache(maxsize=64)
 def _world(people: str, visits: str, items: str, text: str, number: str) -> World:
-    listed = TEXTS[0] if text == "DISCOVERED" else text
+    listed = TEXTS[1] if text == "DISCOVERED" else text
     return build(
         (
             *CREATE,
