@@ -51,6 +51,7 @@ from dpproxy.planner.rewrites.extremes import over_values
 from dpproxy.planner.rewrites.filters import with_filters
 from dpproxy.planner.rewrites.laterals import without_laterals
 from dpproxy.planner.rewrites.listed_extremes import with_places
+from dpproxy.planner.rewrites.lookups import with_lookups
 from dpproxy.planner.rewrites.memberships import with_memberships
 from dpproxy.planner.rewrites.public_keys import among_listed
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
@@ -232,7 +233,8 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     kept = inside_view(select, planning, env)
     if kept is not None:
         return inside(select, kept, planning, env, top=top)
-    select = with_memberships(among_listed(select, planning, env), env)
+    select = with_memberships(among_listed(select, planning, env), planning, env)
+    select = with_lookups(select, planning, env)
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env, top=top)

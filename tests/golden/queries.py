@@ -17,7 +17,7 @@ class From:
     where: str = ""
 
 
-_V = (("v.i", "v.d"), ("v.c", "v.t"))
+_V = (("v.i", "v.d"), ("v.c", "v.t", "(SELECT max(z.k) FROM codes z WHERE z.c = v.c)"))
 _P = (("p.i",), ("p.c", "p.y"))
 _S = "(SELECT person, c, i + 1 AS j, d FROM visits WHERE {c}) AS s"
 _EACH = "(SELECT person, count(*) AS n, sum(i) AS s FROM visits WHERE {c} GROUP BY person) AS e"

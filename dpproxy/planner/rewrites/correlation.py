@@ -105,10 +105,21 @@ def grouped_by_row(select: exp.Select, is_own: IsOwn) -> Grouped | None:
 
 
 def one_of_rows(select: exp.Select) -> exp.Select | None:
-    """``SELECT name FROM t WHERE t.k = row.k`` as the greatest name; where each k has one row, that is its value."""
-    if len(items(select)) != 1 or has_aggregates(select):
+    """``SELECT name FROM t WHERE t.k = row.k`` as the greatest name; where each k has one row, that is its value.
+
+    LIMIT leaves that row, whatever the order.
+    """
+    limit = select.args.get("limit")
+    if (
+        len(items(select)) != 1
+        or has_aggregates(select)
+        or (limit is not None and limit.expression.name != "1")
+    ):
         return None
     copy = select.copy()
+    if limit is not None:
+        copy.set("limit", None)
+        copy.set("order", None)
     copy.set("expressions", [exp.Max(this=items(copy)[0].node.copy())])
     return copy
 

@@ -8,17 +8,21 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dpproxy.aggregates.table import is_call
+from dpproxy.planner.access import find_table
 from dpproxy.planner.keys.grouping import has_aggregates
+from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.relation import own_nodes
+from dpproxy.planner.rows.scans import is_public
 from dpproxy.planner.rows.sources import Env
+from dpproxy.values.errors import Refusal
 
 
-def with_memberships(select: exp.Select, env: Env) -> exp.Select:
+def with_memberships(select: exp.Select, planning: Planning, env: Env) -> exp.Select:
     """A copy with such lists joined; the SELECT itself where it has none.
 
     A test alone, or beside others by AND and OR, may be false in place of NULL: WHEN holds of neither.
     """
-    if select.find(exp.In) is None or not any(_tests(select, env)):
+    if select.find(exp.In) is None or not any(_tests(select, env)) or not is_of_people(select, planning, env):
         return select
     copy: exp.Select = select.copy()
     columns: dict[exp.In, exp.Column] = {}
@@ -32,6 +36,25 @@ def with_memberships(select: exp.Select, env: Env) -> exp.Select:
         on = exp.EQ(this=test.this.copy(), expression=column.copy())
         copy.append("joins", exp.Join(this=joined, side="LEFT", on=on))
     return copy
+
+
+def is_of_people(query: exp.Expr, planning: Planning, env: Env) -> bool:
+    """Whether a query, or a table, has rows that are somebody's, and were not released."""
+    if isinstance(query, exp.Subquery | exp.CTE):
+        return is_of_people(query.this, planning, env)
+    if isinstance(query, exp.Table):
+        if not query.db and query.name in env.ctes:
+            cte, known = env.ctes[query.name]
+            return is_of_people(cte, planning, known)
+        try:
+            return not is_public(find_table(query, planning.context, inside=env.view is not None))
+        except Refusal:  # a view, or nothing: said where it stands
+            return query.name not in env.planned
+    if not isinstance(query, exp.Select):
+        return True
+    clause = query.args.get("from_")
+    found = [] if clause is None else [clause.this, *(j.this for j in query.args.get("joins") or ())]
+    return any(is_of_people(n, planning, env) and not _is_released(n, env) for n in found)
 
 
 def _named(column: exp.Column) -> exp.TableAlias:
