@@ -13,7 +13,7 @@ from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row, one_of_rows
-from dpproxy.planner.rewrites.memberships import is_of_people
+from dpproxy.planner.rewrites.memberships import is_of_people, places
 from dpproxy.planner.rewrites.public_keys import Tables
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env, apart
@@ -39,9 +39,8 @@ def with_lookups(select: exp.Select, planning: Planning, env: Env) -> exp.Select
 
 
 def _subqueries(select: exp.Select) -> Iterator[exp.Subquery]:
-    """Those for one value in what may be keys, or is shown of rows: outside aggregates."""
-    group = select.args.get("group")
-    for place in (*select.expressions, *([] if group is None else group.expressions)):
+    """Those for one value in what is computed of each row."""
+    for place in places(select):
         for node in own_nodes(place):
             if type(node) is exp.Subquery and type(node.parent) not in (exp.In, exp.Exists):
                 above = node.find_ancestor(exp.AggFunc, exp.Filter, exp.Window, exp.Select)

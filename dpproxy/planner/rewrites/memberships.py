@@ -11,6 +11,7 @@ from dpproxy.aggregates.table import is_call
 from dpproxy.planner.access import find_table
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.rewrites.public_keys import keys_of
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.scans import is_public
 from dpproxy.planner.rows.sources import Env
@@ -24,12 +25,16 @@ def with_memberships(select: exp.Select, planning: Planning, env: Env) -> exp.Se
     """
     if select.find(exp.In) is None or not any(_tests(select, env)) or not is_of_people(select, planning, env):
         return select
+    found = {
+        t: exp.column("#0", f"#in{n}", quoted=True) for n, t in enumerate(dict.fromkeys(_tests(select, env)))
+    }
+    cases = [*dict.fromkeys(n for place in places(select) for n in own_nodes(place) if type(n) is exp.Case)]
     copy: exp.Select = select.copy()
-    columns: dict[exp.In, exp.Column] = {}
-    for test in [*_tests(copy, env)]:
-        column = columns.setdefault(test, exp.column("#0", f"#in{len(columns)}", quoted=True))
-        test.replace(exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())))
-    for test, column in columns.items():
+    for case in [n for n in own_nodes(copy) if type(n) is exp.Case and n in cases]:
+        for branch in case.args["ifs"]:
+            for test in [t for t in _parts(branch.this) if type(t) is exp.In and t in found]:
+                test.replace(exp.Not(this=exp.Is(this=found[test].copy(), expression=exp.Null())))
+    for test, column in found.items():
         listed = exp.Subquery(this=test.args["query"].this.copy(), alias=_named(column))
         once = exp.Select(expressions=[column.copy()], distinct=exp.Distinct(), from_=exp.From(this=listed))
         joined = exp.Subquery(this=once, alias=_named(column))
@@ -63,17 +68,18 @@ def _named(column: exp.Column) -> exp.TableAlias:
 
 def _tests(select: exp.Select, env: Env) -> Iterator[exp.In]:
     """The tests of WHEN, outside aggregates, whether a column is among values that are released."""
-    group = select.args.get("group")
-    for place in (*select.expressions, *([] if group is None else group.expressions), *_order(select)):
+    for place in places(select):
         for case in (n for n in own_nodes(place) if type(n) is exp.Case and n.args.get("this") is None):
             if not _is_in_call(case, place):
                 for branch in case.args["ifs"]:
                     yield from (t for t in _parts(branch.this) if type(t) is exp.In and _is_list(t, env))
 
 
-def _order(select: exp.Select) -> list[exp.Expr]:
-    order = select.args.get("order")
-    return [] if order is None else [entry.this for entry in order.expressions]
+def places(select: exp.Select) -> list[exp.Expr]:
+    """What is computed of each row: the keys, or the SELECT list where nothing is grouped."""
+    if select.args.get("group") is not None:
+        return list(keys_of(select))
+    return [] if has_aggregates(select) else select.expressions
 
 
 def _is_in_call(node: exp.Expr | None, place: exp.Expr) -> bool:

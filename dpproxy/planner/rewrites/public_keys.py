@@ -179,7 +179,7 @@ def among_listed(select: exp.Select, planning: Planning, env: Env) -> exp.Select
     tables = Tables.of(select, planning, env)
     if tables is None or tables.is_open or any(j.args.get("side") for j in select.args.get("joins") or ()):
         return select
-    keys = {c.name for key in _keys(select) for c in _own_columns(key)}
+    keys = {c.name for key in keys_of(select) for c in _own_columns(key)}
     found = [
         c
         for c in conditions
@@ -197,7 +197,7 @@ def among_listed(select: exp.Select, planning: Planning, env: Env) -> exp.Select
     return copy
 
 
-def _keys(select: exp.Select) -> Iterator[exp.Expr]:
+def keys_of(select: exp.Select) -> Iterator[exp.Expr]:
     """What GROUP BY names, by places and aliases too."""
     named = {e.alias: e.unalias() for e in select.expressions if e.alias}
     group = select.args.get("group")
