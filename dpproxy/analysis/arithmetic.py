@@ -37,14 +37,13 @@ def common_type(left: SqlType, right: SqlType) -> SqlType:
     return replace(best, modifier=-1)
 
 
-def require_numbers(node: exp.Expr, sign: str, *operands: Typed) -> None:
+def require_numbers(sign: str, *operands: Typed) -> None:
     """Raise ``UndefinedFunction`` unless every operand is a number."""
     if not all(o.is_number for o in operands):
         kinds = f" {sign} ".join(o.type.shown for o in operands)
         raise UndefinedFunction(
             f"operator does not exist: {kinds}",
             hint="No type is converted silently: write a CAST or compare values of one type.",
-            position=position(node),
         )
 
 
@@ -83,7 +82,7 @@ _SIMPLE: dict[type[exp.Expr], tuple[str, Callable[[Typed, Typed], Interval]]] = 
 def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     """``+``, ``-`` and ``*``: exact on exact numbers while 128 bits hold them, DOUBLE otherwise."""
     sign, interval = _SIMPLE[type(node)]
-    require_numbers(node, sign, a, b)
+    require_numbers(sign, a, b)
     low, high = interval(a, b)
     kind = common_type(a.type, b.type)
     nullable = a.nullable or b.nullable
@@ -171,7 +170,6 @@ def _beyond(node: exp.Expr, kind: SqlType, wider: str) -> NumberOutOfRange:
     return NumberOutOfRange(
         f"{kind.shown} could go out of range by the declared bounds",
         hint=f"Cast an operand: {widened(node, wider)}.",
-        position=position(node),
     )
 
 
@@ -185,7 +183,7 @@ def is_inside(value: Typed) -> bool:
 
 def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     """``/``: whole for integers (towards zero), DOUBLE otherwise; a division by zero gives NULL."""
-    require_numbers(node, "/", a, b)
+    require_numbers("/", a, b)
     _check_divisor(node, b, scope)
     kind = common_type(a.type, b.type)
     if kind.oid == NUMERIC.oid and (constant := _quotient_of_constants(a, b, scope)) is not None:
@@ -292,12 +290,12 @@ def _quotient(a: Typed, b: Typed) -> Interval:
 
 def modulo(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     """``%`` on exact numbers, sign of the dividend; modulo zero gives NULL."""
-    require_numbers(node, "%", a, b)
+    require_numbers("%", a, b)
     _check_divisor(node, b, scope)
     scale = None if a.scale is None or b.scale is None else max(a.scale, b.scale)
     sizes = [m * 10 ** (scale or 0) for m in (a.magnitude, b.magnitude) if m is not None]
     if scale is None or any(o.type.oid in FLOATS for o in (a, b)) or any(s >= WIDEST for s in sizes):
-        raise UndefinedFunction("operator % is answered for exact numbers only", position=position(node))
+        raise UndefinedFunction("operator % is answered for exact numbers only")
     width = "HUGEINT" if scale else _division_type(a, b, scope)
     divisor = duck.call("nullif", duck.cast(as_scaled(b, scale), width), duck.integer(0))
     reach = None
@@ -342,7 +340,7 @@ def half_away(value: Fraction, digits: int) -> Fraction:
 
 def negate(node: exp.Expr, a: Typed) -> Typed:
     """Unary minus."""
-    require_numbers(node, "-", a)
+    require_numbers("-", a)
     low = None if a.high is None else -a.high
     high = None if a.low is None else -a.low
     a = replace(a, type=replace(a.type, modifier=-1))

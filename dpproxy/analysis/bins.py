@@ -35,7 +35,7 @@ def date_bin(node: exp.DateBin, arguments: list[Typed], scope: Scope) -> Typed:
     if instants.is_instant(value):
         shown = _binned(node, instants.to_local(value, UTC, node, scope), stride, origin, scope)
         return instants.to_instant(shown, UTC, node, scope)
-    return _binned(node, _timestamp(node, value, "date_bin"), stride, origin, scope)
+    return _binned(node, _timestamp(value, "date_bin"), stride, origin, scope)
 
 
 def _binned(node: exp.Expr, value: Typed, stride: timedelta, origin: datetime, scope: Scope) -> Typed:
@@ -44,7 +44,7 @@ def _binned(node: exp.Expr, value: Typed, stride: timedelta, origin: datetime, s
     ends: tuple[datetime | None, datetime | None] = (None, None)
     if value.first is None or value.last is None:
         if scope.level is ExpressionLevel.ROW:
-            raise unbounded(node)
+            raise unbounded()
         first = datetime(1, 1, 1) + stride  # noqa: DTZ001 - the type has no time zone
     else:
         first, last = midnight(value.first), midnight(value.last)
@@ -91,7 +91,6 @@ def _stride(node: exp.DateBin) -> timedelta:
         raise InvalidParameter(
             "bins are some days, hours, minutes or seconds long, without months",
             hint="Months are date_trunc('month', x).",
-            position=position(node),
         )
     return stride
 
@@ -101,9 +100,7 @@ def _origin(node: exp.DateBin, scope: Scope) -> datetime:
     text = given.this if isinstance(given, exp.Cast) else given
     if not isinstance(text, exp.Literal | exp.Var) or not text.name[:1].isdigit():
         raise Unsupported(
-            "the origin of bins is a constant",
-            hint="Write date_bin('5 minutes', x, timestamp '2001-01-01').",
-            position=position(node),
+            "the origin of bins is a constant", hint="Write date_bin('5 minutes', x, timestamp '2001-01-01')."
         )
     is_zoned = isinstance(given, exp.Cast) and given.to.this == exp.DType.TIMESTAMPTZ
     literal = Typed(nodes.Null(), UNKNOWN, is_constant=True, constant=text.name)
@@ -150,13 +147,13 @@ def shown(node: exp.TimeToStr, given: Typed, scope: Scope) -> Typed:
     value = settle(given, TIMESTAMP, scope, node)
     if instants.is_instant(value):
         value = instants.to_local(value, scope.parameters.zone, node, scope)
-    value = _timestamp(node, value, "to_char")
+    value = _timestamp(value, "to_char")
     if (
         scope.level is ExpressionLevel.ROW
         and not value.is_null
         and (value.first is None or value.last is None)
     ):
-        raise unbounded(node)
+        raise unbounded()
     return value
 
 
@@ -178,7 +175,6 @@ def _template(node: exp.TimeToStr) -> str:
         raise Unsupported(
             "to_char() takes a template of YYYY, MM, DD, HH24, MI and SS",
             hint="Write to_char(x, 'YYYY-MM-DD HH24:MI:SS'), or extract(month FROM x).",
-            position=position(node),
         )
     return template
 
@@ -197,13 +193,11 @@ def _piece(part: str, sql: nodes.Expr) -> nodes.Expr:
     return duck.call("right", padded, duck.integer(digits))
 
 
-def _timestamp(node: exp.Expr, value: Typed, name: str) -> Typed:
+def _timestamp(value: Typed, name: str) -> Typed:
     if value.type.oid == DATE.oid and not value.opaque:
         value = to_timestamp(value)
     if value.type.oid != TIMESTAMP.oid:
         raise UndefinedFunction(
-            f"{name} does not take a value of type {value.type.shown}",
-            hint="It takes a date or a timestamp.",
-            position=position(node),
+            f"{name} does not take a value of type {value.type.shown}", hint="It takes a date or a timestamp."
         )
     return value

@@ -113,21 +113,19 @@ def _named_type(node: exp.Cast, to: exp.Expr) -> SqlType:
         return array_of(_named_type(node, to.expressions[0]))
     kind = _NAMES.get(to.this) if isinstance(to, exp.DataType) else None
     if kind is None or to.args.get("nested"):
-        raise Unsupported("this type is not supported in a cast", position=position(node))
+        raise Unsupported("this type is not supported in a cast")
     parameters = [str(p.this) for p in to.expressions]
     if parameters and kind.oid == NUMERIC.oid and all(map(_DIGITS, parameters)):
         precision, scale = int(parameters[0]), int([*parameters, "0"][1])
         if not (1 <= precision <= 38 and scale <= precision):
-            raise NumberOutOfRange("numeric precision must be 1 to 38", position=position(node))
+            raise NumberOutOfRange("numeric precision must be 1 to 38")
         return NUMERIC.with_precision(precision, scale)
     if len(parameters) == 1 and kind.oid == VARCHAR.oid and _LENGTH(parameters[0]):
         if not 1 <= int(parameters[0]) <= LONGEST_VARCHAR:
-            raise InvalidParameter(
-                f"length for type varchar must be 1 to {LONGEST_VARCHAR}", position=position(node)
-            )
+            raise InvalidParameter(f"length for type varchar must be 1 to {LONGEST_VARCHAR}")
         return replace(kind, modifier=int(parameters[0]) + 4)
     if parameters:
-        raise Unsupported("a length in a cast is not supported", position=position(node))
+        raise Unsupported("a length in a cast is not supported")
     return kind
 
 
@@ -164,7 +162,7 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
         return moment
     if kind.oid in TEXTS and (text := as_text(value, scope)) is not None:
         return _shortened(text, kind)
-    raise Unsupported(f"cannot cast type {value.type.shown} to {kind.shown} here", position=position(node))
+    raise Unsupported(f"cannot cast type {value.type.shown} to {kind.shown} here")
 
 
 def _moment(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed | None:
@@ -270,9 +268,7 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
         return replace(value, type=kind)
     ends = [None if end is None else half_away(end, 0) for end in (value.low, value.high)]
     if scope.level is ExpressionLevel.ROW and not _inside(ends, limit):
-        raise NumberOutOfRange(
-            f"{kind.shown} could go out of range by the declared bounds", position=position(node)
-        )
+        raise NumberOutOfRange(f"{kind.shown} could go out of range by the declared bounds")
     check_range(node, kind, value.low, value.high, scope)
     if value.scale is not None:
         return rounded(value, 0, kind)
@@ -303,7 +299,7 @@ def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> 
     return duck.clamp(whole, duck.integer(int(low)), duck.integer(int(high)))
 
 
-def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
+def _to_numeric(_: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
     scale, precision = kind.scale, kind.precision
     if scale is None or precision is None:
         if value.type.oid == FLOAT4.oid and scope.level is ExpressionLevel.RELEASED:
@@ -314,9 +310,7 @@ def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
     if scope.level is ExpressionLevel.ROW and (
         value.magnitude is None or value.magnitude >= 10 ** (precision - scale)
     ):
-        raise NumberOutOfRange(
-            "numeric field overflow is possible by the declared bounds", position=position(node)
-        )
+        raise NumberOutOfRange("numeric field overflow is possible by the declared bounds")
     if value.scale is not None and value.scale <= scale and _is_small(value, scale):
         return replace(value, sql=as_scaled(value, scale), type=kind, scale=scale)
     if value.scale is not None and value.scale > scale:

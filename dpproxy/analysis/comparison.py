@@ -50,7 +50,6 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
         raise UndefinedFunction(
             f"operator does not exist: {a.type.shown} {duck.OPERATORS[kind]} {b.type.shown}",
             hint="No type is converted silently: write a CAST or compare values of one type.",
-            position=position(node),
         )
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     return boolean(

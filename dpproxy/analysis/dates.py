@@ -72,14 +72,13 @@ def epoch(value: Typed) -> Typed:
 def extract(node: exp.Extract, given: Typed) -> Typed:
     """EXTRACT(field FROM x) of a date or a timestamp, a numeric."""
     name = node.this.name.upper()
-    value = _moment(node, "extract", given)
+    value = _moment("extract", given)
     field = FIELDS.get(name)
     if field is None or (field.of_time and value.type.oid == DATE.oid):
         raise Unsupported(
             f"this field of a {value.type.shown} is not answered",
             hint=f"Fields: {', '.join(f for f, d in FIELDS.items() if not d.of_time).lower()}; "
             "of a timestamp also hour, minute, second, milliseconds, microseconds.",
-            position=position(node),
         )
     scale, low, high = Fraction(1, 10**field.scale), field.low, field.high
     if name == "EPOCH":
@@ -98,12 +97,12 @@ def extract(node: exp.Extract, given: Typed) -> Typed:
 
 def truncate(node: exp.TimestampTrunc, given: Typed, scope: Scope) -> Typed:
     """DATE_TRUNC('unit', x) of a date or a timestamp, a timestamp."""
-    value = _moment(node, "date_trunc", given)
+    value = _moment("date_trunc", given)
     unit = unit_of(node)
     ends = [
         None if end is None else truncated(midnight(end), unit, node) for end in (value.first, value.last)
     ]
-    _require_bounds(node, scope, *ends)
+    _require_bounds(scope, *ends)
     if value.is_constant and ends[0] is not None and not value.is_null:
         return from_value(ends[0], TIMESTAMP)
     sql = duck.call("date_trunc", nodes.Text(unit.lower()), value.sql)
@@ -116,11 +115,7 @@ def unit_of(node: exp.TimestampTrunc) -> str:
     """The unit in capitals. Raises ``Unsupported``."""
     unit = str(node.args["unit"].name).upper()
     if unit not in UNITS:
-        raise Unsupported(
-            "date_trunc does not take this unit",
-            hint=f"Units: {', '.join(UNITS).lower()}.",
-            position=position(node),
-        )
+        raise Unsupported("date_trunc does not take this unit", hint=f"Units: {', '.join(UNITS).lower()}.")
     return unit
 
 
@@ -167,7 +162,7 @@ def starts(first: datetime, last: datetime, unit: str, most: int) -> list[dateti
 
 def add_interval(node: exp.Binary, value: Typed, by: exp.Interval, scope: Scope) -> Typed:
     """A date or timestamp plus or minus a constant interval, a timestamp."""
-    value = _moment(node, f"{'-' if isinstance(node, exp.Sub) else '+'} interval", value)
+    value = _moment(f"{'-' if isinstance(node, exp.Sub) else '+'} interval", value)
     return moved_by(node, value, signed(node, by), scope)
 
 
@@ -185,7 +180,7 @@ def moved_by(node: exp.Expr, value: Typed, by: Interval, scope: Scope) -> Typed:
             ends.append(None if end is None else moved(midnight(end), by))
         except OverflowError:
             raise _out_of_range(node) from None
-    _require_bounds(node, scope, *ends)
+    _require_bounds(scope, *ends)
     if value.is_null:
         return null(kind)
     if value.is_constant and ends[0] is not None:
@@ -212,7 +207,6 @@ def arithmetic(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
             f"operator does not exist: {a.type.shown} {sign} {b.type.shown}",
             hint="Dates: d + INTERVAL '3 months', d + 7, d1 - d2; seconds between timestamps: "
             "EXTRACT(epoch FROM a) - EXTRACT(epoch FROM b).",
-            position=position(node),
         )
     return _plus_days(node, a, days, scope)
 
@@ -234,7 +228,7 @@ def _plus_days(node: exp.Binary, a: Typed, days: Typed, scope: Scope) -> Typed:
         first, last = _day_after(a.first, low), _day_after(a.last, high)
     except OverflowError:
         raise _out_of_range(node) from None
-    _require_bounds(node, scope, first, last)
+    _require_bounds(scope, first, last)
     if a.is_null or days.is_null:
         return null(DATE)
     if a.is_constant and days.is_constant and first is not None and first == last:
@@ -274,29 +268,26 @@ def to_date(value: Typed) -> Typed:
     return Typed(sql, DATE, nullable=value.nullable, presence=value.presence, first=first, last=last)
 
 
-def _moment(node: exp.Expr, name: str, value: Typed) -> Typed:
+def _moment(name: str, value: Typed) -> Typed:
     if not value.is_moment:
         raise UndefinedFunction(
             f"{name} does not take a value of type {value.type.shown}",
             hint=_OF_INSTANTS if value.type.oid == TIMESTAMPTZ.oid else "It takes a date or a timestamp.",
-            position=position(node),
         )
     return value
 
 
-def unbounded(node: exp.Expr) -> BoundsMissing:
+def unbounded() -> BoundsMissing:
     """The refusal of dates that may be anything: a row could leave the engine's range."""
     return BoundsMissing(
-        "the dates have no declared bounds",
-        hint="An administrator declares them with DOMAIN BETWEEN.",
-        position=position(node),
+        "the dates have no declared bounds", hint="An administrator declares them with DOMAIN BETWEEN."
     )
 
 
-def _require_bounds(node: exp.Expr, scope: Scope, *ends: date | None) -> None:
+def _require_bounds(scope: Scope, *ends: date | None) -> None:
     """Over rows, bounds must be known; NULL has none."""
     if scope.level is ExpressionLevel.ROW and None in ends:
-        raise unbounded(node)
+        raise unbounded()
 
 
 def _out_of_range(node: exp.Expr | None) -> NumberOutOfRange:

@@ -25,6 +25,7 @@ from dpproxy.analysis.typed import Typed, boolean, null, number
 from dpproxy.values.errors import (
     InvalidEscape,
     InvalidParameter,
+    Refusal,
     TooComplex,
     TypeMismatch,
     UndefinedFunction,
@@ -57,7 +58,16 @@ def compile_expression(node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _operand(node: exp.Expr, scope: Scope) -> Typed:
-    """What may be opaque, where it is compared with a constant."""
+    """What may be opaque, where it is compared with a constant. What is refused stands at ``node``, or in it."""
+    try:
+        return _leaf_or_compiled(node, scope)
+    except Refusal as refusal:
+        if refusal.position is None:
+            refusal.position = position(node)
+        raise
+
+
+def _leaf_or_compiled(node: exp.Expr, scope: Scope) -> Typed:
     leaf = scope.leaf(node)
     if leaf is not None:
         if leaf.type.oid in TEXTS and scope.level is ExpressionLevel.ROW:
@@ -69,7 +79,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
         if isinstance(node, exp.Anonymous):
             name = f"function {str(node.this).lower()}()"
             raise UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
-        raise Unsupported(f"{name} is not supported here", position=position(node))
+        raise Unsupported(f"{name} is not supported here")
     value = present.folded(node, rule(node, scope), scope)
     if scope.level is ExpressionLevel.ROW and value.type.oid in PLAIN and not instants.is_usable(value):
         raise Unsupported(
@@ -79,13 +89,9 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     # Some rules copy an operand: without a limit, nesting them would double the expression at each level.
     size = _size(value.sql, scope.parameters.sizes)
     if size >= LARGEST:
-        raise TooComplex("the expression is too large", position=position(node))
-    try:
-        scope.parameters.spend(NODE * size)
-        step(size)
-    except TooComplex as refusal:
-        refusal.position = position(node)
-        raise
+        raise TooComplex("the expression is too large")
+    scope.parameters.spend(NODE * size)
+    step(size)
     return replace(value, is_unit=False) if value.is_unit and not isinstance(node, exp.Paren) else value
 
 
@@ -270,7 +276,7 @@ def _inside(node: exp.Between, value: Typed, ends: list[Typed], scope: Scope) ->
 
 def _in(node: exp.In, scope: Scope) -> Typed:
     if not node.expressions or node.args.get("query") or node.args.get("unnest"):
-        raise Unsupported("IN takes a list of values here", position=position(node))
+        raise Unsupported("IN takes a list of values here")
     if isinstance(node.this, exp.Tuple):
         if len(node.this.expressions) * len(node.expressions) > LARGEST:
             raise TooComplex("the IN list is too long for its expression", position=position(node))
@@ -278,7 +284,7 @@ def _in(node: exp.In, scope: Scope) -> Typed:
         return boolean(nodes.Or(tuple(t.sql for t in tests)), nullable=any(t.nullable for t in tests))
     value = _operand(node.this, scope)
     if _size(value.sql, scope.parameters.sizes) * len(node.expressions) > LARGEST:
-        raise TooComplex("the IN list is too long for its expression", position=position(node))
+        raise TooComplex("the IN list is too long for its expression")
     tests = [compare(node, exp.EQ, value, _operand(e, scope), scope) for e in node.expressions]
     pairs = [pair for t in tests if isinstance(pair := duck.bare(t.sql), nodes.Binary)]
     nullable = any(t.nullable for t in tests)
@@ -341,7 +347,7 @@ def _extreme(name: str, pick: Callable[..., Any]) -> Rule:
         written = (node.this, *node.expressions)
         values = [compile_expression(e, scope) for e in written]
         if any(value.type.oid == INTERVAL.oid for value in values):  # of which the engine's are wrong
-            raise Unsupported(f"{name} of intervals is not answered", position=position(node))
+            raise Unsupported(f"{name} of intervals is not answered")
         if pick is min:
             values = [_not_passed_over(e, v, values) for e, v in zip(written, values, strict=True)]
         forms, shape = unify(node, values, scope)
@@ -386,15 +392,13 @@ def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
     if a.type.oid in TEXTS or b.type.oid in TEXTS:  # beside a text, what is none is written as one
         a, b = as_text(a, scope) or a, as_text(b, scope) or b
     if a.type.oid not in TEXTS or b.type.oid not in TEXTS:
-        raise UndefinedFunction(
-            f"operator does not exist: {a.type.shown} || {b.type.shown}", position=position(node)
-        )
+        raise UndefinedFunction(f"operator does not exist: {a.type.shown} || {b.type.shown}")
     if a.is_constant and b.is_constant and (a.is_null or b.is_null):
         return null(TEXT)
     if (constant := of_constants([a, b])) is not None:
         return constant
     longest = None if a.longest is None or b.longest is None else a.longest + b.longest
-    check_length(longest, node)
+    check_length(longest)
     nullable = a.nullable or b.nullable
     return Typed(duck.binary("||", a.sql, b.sql), TEXT, nullable=nullable, longest=longest)
 
@@ -411,13 +415,11 @@ def _like(node: exp.Like, scope: Scope, escape: str = likes.ESCAPE) -> Typed:
     value = settle(compile_expression(node.this, scope), TEXT, scope, node)
     pattern = settle(compile_expression(node.expression, scope), TEXT, scope, node)
     if value.type.oid not in TEXTS or pattern.type.oid not in TEXTS:
-        raise UndefinedFunction("LIKE compares text with text", position=position(node))
+        raise UndefinedFunction("LIKE compares text with text")
     is_open = pattern.parameter is not None and not pattern.is_constant
     if not pattern.is_constant and not is_open:
         raise Unsupported(
-            "LIKE takes a constant pattern",
-            hint="Write the pattern as a text or a parameter: x LIKE 'a%'.",
-            position=position(node),
+            "LIKE takes a constant pattern", hint="Write the pattern as a text or a parameter: x LIKE 'a%'."
         )
     if isinstance(pattern.constant, str) and escape in pattern.constant:
         found = likes.characters(pattern.constant, escape)
@@ -437,7 +439,6 @@ def _text_search(node: exp.Like, found: list[tuple[str, bool]], scope: Scope) ->
         raise Unsupported(
             "a pattern that looks for % or _ itself has no other wildcards than % at its ends",
             hint="A percent sign or an underscore itself is found by strpos(x, '_') > 0.",
-            position=position(node),
         )
     return compile_expression(exp.Not(this=search) if node.args.get("negate") else search, scope)
 
@@ -478,14 +479,14 @@ def _cast(node: exp.Cast, scope: Scope) -> Typed:
 def _list(node: exp.Array, scope: Scope) -> Typed:
     """ARRAY[x, y], over what is released or public."""
     if scope.level is ExpressionLevel.ROW or not node.expressions:
-        raise Unsupported("a list is not answered here", position=position(node))
+        raise Unsupported("a list is not answered here")
     return list_of(node, [compile_expression(e, scope) for e in node.expressions], scope)
 
 
 def list_of(node: exp.Array, elements: Sequence[Typed], scope: Scope) -> Typed:
     """The list of values that stand for the elements of one."""
     forms, shape = unify(node, list(elements), scope)
-    values = [lists.element(replace(shape, sql=form), node) for form in forms]
+    values = [lists.element(replace(shape, sql=form)) for form in forms]
     return lists.listed(values, shape.type, is_of_nothing_null="name" in node.meta)
 
 

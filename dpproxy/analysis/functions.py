@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from dpproxy.analysis import bins, instants, numbers, open_functions, patterns, texts
 from dpproxy.analysis.open_functions import bits, character, joined, of_texts
-from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.typed import Typed, as_double, inexact
 from dpproxy.values.errors import Unsupported
@@ -40,7 +39,6 @@ class RowFunction(Struct, frozen=True):
             raise Unsupported(
                 f"{self.only_open} is not computed of rows of people",
                 hint="Compare with =, IN or LIKE. It is answered over public tables and released values.",
-                position=position(node),
             )
         return self.rule(node, arguments, scope)
 

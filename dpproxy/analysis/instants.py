@@ -29,7 +29,7 @@ _ABBREVIATIONS = {"CET": 1, "MET": 1, "EET": 2, "WET": 0}
 """Hours east of what PostgreSQL takes for a fixed offset, and the tz database for a zone."""
 
 
-def named_zone(name: str, node: exp.Expr) -> tzinfo:
+def named_zone(name: str) -> tzinfo:
     """The zone of a name. Raises ``InvalidParameter``."""
     try:
         if name.upper() in _ABBREVIATIONS:
@@ -37,9 +37,7 @@ def named_zone(name: str, node: exp.Expr) -> tzinfo:
         return zone_of(name)
     except ValueError:
         raise InvalidParameter(
-            "the time zone is not recognized",
-            hint="Write a name such as 'UTC' or 'Europe/Berlin'.",
-            position=position(node),
+            "the time zone is not recognized", hint="Write a name such as 'UTC' or 'Europe/Berlin'."
         ) from None
 
 
@@ -105,7 +103,7 @@ def to_instant(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Type
     """The moment when a clock of the zone shows a timestamp, or midnight of a day."""
     if value.type.oid == DATE.oid:
         if value.opaque:
-            raise dates.unbounded(node)
+            raise dates.unbounded()
         value = dates.to_timestamp(value)
     clock = _Clock(utc_of, lambda c: c.at + c.after, east=False)
     return _at_level(_shifted(value, zone, node, scope, clock), scope)
@@ -135,10 +133,10 @@ def _shifted(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope, clock: _C
     sign = 1 if clock.east else -1
     if fixed is not None:
         if scope.level is ExpressionLevel.ROW and None in ends:
-            raise dates.unbounded(node)
+            raise dates.unbounded()
         return replace(value, sql=_by(value.sql, sign * fixed), first=ends[0], last=ends[1])
     if value.first is None or value.last is None:
-        raise dates.unbounded(node)
+        raise dates.unbounded()
     found = changes(zone, midnight(value.first), midnight(value.last))
     if found is None:
         raise TooComplex(
@@ -170,11 +168,9 @@ def at_zone(node: exp.AtTimeZone, value: Typed, scope: Scope) -> Typed:
     named = node.args["zone"]
     if not isinstance(named, exp.Literal) or not named.is_string:
         raise Unsupported(
-            "AT TIME ZONE takes the name of a zone as a constant",
-            hint="Write x AT TIME ZONE 'UTC'.",
-            position=position(node),
+            "AT TIME ZONE takes the name of a zone as a constant", hint="Write x AT TIME ZONE 'UTC'."
         )
-    zone = named_zone(named.name, node)
+    zone = named_zone(named.name)
     value = settle(value, TIMESTAMPTZ, scope, node)
     if value.type.oid == DATE.oid:
         value = to_instant(value, scope.parameters.zone, node, scope)
@@ -222,7 +218,6 @@ def _hours_of(zone: tzinfo, first: date | None, last: date | None, node: exp.Tim
     raise Unsupported(
         "hours of a zone that changes its clock by less than an hour, or without bounds, are not answered",
         hint="Take the hours of UTC: date_trunc('hour', x AT TIME ZONE 'UTC').",
-        position=position(node),
     )
 
 
@@ -233,7 +228,7 @@ def zone_in(node: exp.TimestampTrunc, scope: Scope) -> tzinfo:
         return scope.parameters.zone
     if not isinstance(named, exp.Literal) or not named.is_string:
         raise Unsupported("the zone of date_trunc is a constant", position=position(node))
-    return named_zone(named.name, node)
+    return named_zone(named.name)
 
 
 _SHORT = ("HOUR", "MINUTE", "SECOND")

@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.errors import Unsupported
 from dpproxy.values.pgtypes import (
@@ -30,7 +27,7 @@ ELEMENTS = (TEXT, VARCHAR, BOOL, DATE, TIMESTAMP, INT2, INT4, INT8, FLOAT8)
 _AS_THEY_ARE = frozenset({*TEXTS, BOOL.oid, DATE.oid, TIMESTAMP.oid})
 
 
-def element(value: Typed, node: exp.Expr) -> nodes.Expr:
+def element(value: Typed) -> nodes.Expr:
     """A value in the form that a client reads in a list. Raises ``Unsupported`` for a type that has none."""
     if value.type.oid in _AS_THEY_ARE:
         return value.sql
@@ -41,7 +38,6 @@ def element(value: Typed, node: exp.Expr) -> nodes.Expr:
     raise Unsupported(
         f"a list of values of type {value.type.shown} is not answered",
         hint="CAST them to double precision, or to text.",
-        position=position(node),
     )
 
 

@@ -66,7 +66,7 @@ def literal(node: exp.Literal) -> Typed:
         # 7.0 is a numeric as in PostgreSQL, or 7.0 / 2 would be a whole number.
         return value if text.isdigit() else replace(value, type=NUMERIC)
     except (ValueError, OverflowError) as error:
-        raise NumberOutOfRange("number out of range", position=position(node)) from error
+        raise NumberOutOfRange("number out of range") from error
 
 
 def as_written(value: Typed, text: str, scope: Scope) -> Typed:
@@ -104,7 +104,7 @@ def _parse_whole(text: str) -> int:
 def _text(text: str, node: exp.Expr | None, kind: SqlType = TEXT) -> Typed:
     """A constant text. Raises ``InvalidText`` where the engine could not read it, ``TooComplex`` for a long one."""
     if len(text) > LONGEST_LITERAL:
-        raise TooComplex(f"a text has more than {LONGEST_LITERAL} characters", position=position(node))
+        raise TooComplex(f"a text has more than {LONGEST_LITERAL} characters")
     try:
         exact(text)
     except ValueError:
@@ -160,10 +160,10 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
         raise UndefinedParameter("a parameter is written $1, $2, ...", position=position(node))
     index = int(this.this)
     if not 1 <= index <= 1000:
-        raise UndefinedParameter(f"there is no parameter ${index}", position=position(node))
+        raise UndefinedParameter(f"there is no parameter ${index}")
     known = scope.parameters.types.get(index)
     if scope.parameters.values is not None:
-        return _bound(scope.parameters.value(index, position(node)), known or TEXT, node, scope)
+        return _bound(scope.parameters.value(index, position(node)), known or TEXT, scope)
     if known is None:
         return Typed(nodes.Null(), UNKNOWN, parameter=index)
     is_number = known.oid in INTEGERS or known.oid in FLOATS or known.oid == NUMERIC.oid
@@ -174,7 +174,7 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
     return Typed(unbound.sql, known, scale, bounds, bounds, parameter=index, first=moment, last=moment)
 
 
-def _bound(value: object, kind: SqlType, node: exp.Expr, scope: Scope) -> Typed:
+def _bound(value: object, kind: SqlType, scope: Scope) -> Typed:
     if isinstance(value, Unseen):
         return _unseen(value, kind)
     if kind.oid == TIMESTAMPTZ.oid and isinstance(value, datetime):
@@ -185,7 +185,6 @@ def _bound(value: object, kind: SqlType, node: exp.Expr, scope: Scope) -> Typed:
         raise NumberOutOfRange(
             f"a parameter is not a value of type {kind.shown}",
             hint="Numbers must be finite, timestamps without time zone.",
-            position=position(node),
         ) from error
 
 
@@ -268,9 +267,7 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
             return _text(text, node)
         return from_value(_READERS[kind.oid](text.strip(_SPACES)), kind)
     except OverflowError as error:
-        raise NumberOutOfRange(
-            f"value out of range for type {kind.shown}", position=position(node)
-        ) from error
+        raise NumberOutOfRange(f"value out of range for type {kind.shown}") from error
     except (ValueError, KeyError) as error:
         is_moment = kind.oid not in {*INTEGERS, *FLOATS, NUMERIC.oid}
         if kind.oid not in {*INTEGERS, BOOL.oid} and (found := _ENDLESS(text.strip(_SPACES).lower())):
@@ -283,7 +280,6 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
                 hint="Leave the condition out: every moment is before infinity."
                 if is_moment
                 else "Leave it out: SELECT 'NaN'::float8 alone is answered.",
-                position=position(node),
             ) from error
         raise InvalidText(f"invalid input syntax for type {kind.shown}", position=position(node)) from error
 

@@ -53,7 +53,7 @@ _SLACK = Fraction(1, 10**9)
 
 def _number(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = settle(arguments[0], NUMERIC, scope, node)
-    require_numbers(node, type(node).__name__.lower(), value)
+    require_numbers(type(node).__name__.lower(), value)
     return value
 
 
@@ -104,7 +104,7 @@ def whole(name: str) -> Rule:
 def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """ROUND: halves away from zero; of double precision to the even neighbour, as in PostgreSQL."""
     value = bounded_exactly(_number(node, arguments, scope))
-    digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
+    digits = _digits("round", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is not None:
         whole = rounded(value, digits, value.type if value.is_integer else NUMERIC)
         # Tens of the largest integers are out of their type; PostgreSQL's is numeric for all.
@@ -123,11 +123,11 @@ def _wide(value: Typed) -> SqlType:
     return FLOAT8 if value.type.oid in FLOATS else value.type
 
 
-def _digits(node: exp.Expr, name: str, digits: Typed) -> int:
+def _digits(name: str, digits: Typed) -> int:
     if digits.parameter is not None:  # its value is not known yet
         return 0
     if not digits.is_integer or not isinstance(digits.constant, int) or not -15 <= digits.constant <= 15:
-        raise Unsupported(f"{name} takes a constant number of digits, -15 to 15", position=position(node))
+        raise Unsupported(f"{name} takes a constant number of digits, -15 to 15")
     return digits.constant
 
 
@@ -183,13 +183,12 @@ def exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
 def truncation(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """TRUNC: towards zero, to a constant number of digits of an exact number."""
     value = bounded_exactly(_number(node, arguments, scope))
-    digits = _digits(node, "trunc", arguments[1]) if len(arguments) > 1 else 0
+    digits = _digits("trunc", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is None:
         if digits:
             raise Unsupported(
                 "trunc takes digits of exact numbers only",
                 hint="CAST to numeric(precision, scale) first, or use round.",
-                position=position(node),
             )
         low, high = (None if b is None else Fraction(math.trunc(b)) for b in (value.low, value.high))
         return inexact(duck.call("trunc", value.sql), _wide(value), low, high, nullable=value.nullable)
@@ -257,7 +256,7 @@ def _constant_number(node: exp.Expr, name: str, value: Typed, scope: Scope) -> F
         return Fraction(1)
     number = value.constant
     if not value.is_number or isinstance(number, bool) or not isinstance(number, int | Fraction):
-        raise Unsupported(f"{name} takes constant numbers here", position=position(node))
+        raise Unsupported(f"{name} takes constant numbers here")
     return Fraction(number)
 
 
@@ -270,7 +269,7 @@ def common_logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Ty
     value = _number(node, arguments, scope)
     _check_logarithm(node, value, scope)
     if float(base) <= 1:  # the quotient below is of its logarithm as a DOUBLE
-        raise Unsupported("log takes a base above 1", position=position(node))
+        raise Unsupported("log takes a base above 1")
     low = high = None
     if value.low is not None and value.high is not None and float(value.low) > 0:
         low, high = (Fraction(math.log(b, float(base))) for b in (value.low, value.high))
@@ -300,9 +299,7 @@ def width_bucket(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     if any(a.parameter is not None for a in arguments[1:]):  # their values are not known yet
         low, high, count = Fraction(0), Fraction(1), Fraction(1)
     if high - low < TINIEST or count.denominator != 1 or not 1 <= count <= MOST_BUCKETS:
-        raise NumberOutOfRange(
-            f"width_bucket takes low < high and 1 to {MOST_BUCKETS} buckets", position=position(node)
-        )
+        raise NumberOutOfRange(f"width_bucket takes low < high and 1 to {MOST_BUCKETS} buckets")
     buckets = int(count)
     sql = _exact_bucket(value, low, high, buckets) or _double_bucket(value, low, high, buckets)
     bounds = [

@@ -56,13 +56,13 @@ def joined(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """CONCAT_WS: what is NULL is left out, and its separator."""
     separator, *values = [written_bare(settle(a, TEXT, scope, node), scope) for a in arguments]
     if not values or any(v.type.oid not in TEXTS for v in (separator, *values)):
-        raise UndefinedFunction("concat_ws does not take values of these types", position=position(node))
+        raise UndefinedFunction("concat_ws does not take values of these types")
     if separator.is_null:
         return null(TEXT)
     sql = duck.call("concat_ws", separator.sql, *(v.sql for v in values))
     lengths = [v.longest for value in values for v in (separator, value) if v.longest is not None]
     longest = sum(lengths) if len(lengths) == 2 * len(values) else None
-    check_length(longest, node)
+    check_length(longest)
     return Typed(sql, TEXT, nullable=separator.nullable, longest=longest)
 
 
@@ -71,7 +71,7 @@ def character(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     values = [settle(a, INT4, scope, node) for a in arguments]
     if len(values) != 1 or values[0].type.oid not in (INT2.oid, INT4.oid):
         shown = ", ".join(v.type.shown for v in values)
-        raise UndefinedFunction(f"function chr({shown}) does not exist", position=position(node))
+        raise UndefinedFunction(f"function chr({shown}) does not exist")
     [value] = values
     if value.is_null:
         return null(TEXT)
@@ -79,9 +79,7 @@ def character(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         return replace(null(TEXT), is_constant=False, parameter=value.parameter)
     number = value.constant if isinstance(value.constant, int) else 0
     if not 0 < number <= sys.maxunicode or 0xD800 <= number < 0xE000:
-        raise Unsupported(
-            "chr takes the number of a character", hint="Write chr(65).", position=position(node)
-        )
+        raise Unsupported("chr takes the number of a character", hint="Write chr(65).")
     return from_value(chr(number), TEXT)
 
 
@@ -119,7 +117,7 @@ def of_doubles(name: str) -> Rule:
 
     def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         values = [settle(a, FLOAT8, scope, node) for a in arguments]
-        require_numbers(node, name, *values)
+        require_numbers(name, *values)
         sql = duck.call(name, *map(as_double, values))
         return inexact(sql, FLOAT8, None, None, nullable=any(v.nullable for v in values))
 
@@ -156,7 +154,7 @@ def repeated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
             hint="Write repeat(CAST(x AS varchar(20)), 2).",
             position=position(node),
         )
-    check_length(longest, node)
+    check_length(longest)
     sql = duck.call("repeat", value.sql, duck.integer(count))
     return Typed(sql, TEXT, nullable=value.nullable, longest=longest)
 
@@ -168,7 +166,7 @@ def padded(node: exp.Pad, arguments: list[Typed], scope: Scope) -> Typed:
     fill = _of_text(node, arguments[2], scope) if len(arguments) > 2 else from_value(" ", TEXT)
     if fill.parameter is None and not fill.constant:
         raise Unsupported(f"{name} takes constant characters", position=position(node))
-    check_length(size, node)
+    check_length(size)
     sql = duck.call(name, value.sql, duck.integer(size), fill.sql)
     return Typed(sql, TEXT, nullable=value.nullable, longest=size)
 
@@ -190,7 +188,5 @@ def _of_text(node: exp.Expr, argument: Typed, scope: Scope) -> Typed:
     value = settle(argument, TEXT, scope, node)
     if value.type.oid not in TEXTS:
         name = type(node).__name__.lower()
-        raise UndefinedFunction(
-            f"function {name}({value.type.shown}) does not exist", position=position(node)
-        )
+        raise UndefinedFunction(f"function {name}({value.type.shown}) does not exist")
     return value

@@ -38,7 +38,7 @@ def matches(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value, pattern = _texts(node, arguments, scope)
     if pattern.is_null:
         return boolean(duck.cast(nodes.Null(), "BOOLEAN"), nullable=True)
-    _check(node, pattern)
+    _check(pattern)
     options = "is" if isinstance(node, exp.RegexpILike) else "s"
     sql = duck.call("regexp_matches", value.sql, pattern.sql, nodes.Text(options))
     return boolean(sql, nullable=value.nullable)
@@ -50,7 +50,7 @@ def replaced(node: exp.RegexpReplace, arguments: list[Typed], scope: Scope) -> T
     given = str(flags[0].constant) if flags else ""
     if any(a.is_null for a in arguments[1:]):
         return null(TEXT)
-    _check(node, pattern)
+    _check(pattern)
     text = str(pattern.constant)
     groups = re.compile(text).groups
     used = _ESCAPED(new.constant) if isinstance(new.constant, str) else [""]
@@ -60,13 +60,12 @@ def replaced(node: exp.RegexpReplace, arguments: list[Typed], scope: Scope) -> T
             "regexp_replace takes a pattern without | and repeated groups, a constant text, in which \\1 is the first "
             "group, and the flags g and i",
             hint="Write regexp_replace(x, '[0-9]+', '', 'g').",
-            position=position(node),
         )
     longest = None
     if value.longest is not None:  # no character is in two matches, and a group holds no more than its match
         others = len(str(new.constant)) - 2 * len(used)
         longest = value.longest * max(1, len(used)) + others * (value.longest + 1 if "g" in given else 1)
-    check_length(longest, node)
+    check_length(longest)
     sql = duck.call("regexp_replace", value.sql, pattern.sql, new.sql, nodes.Text(f"{given}s"))
     return Typed(sql, TEXT, nullable=value.nullable, longest=longest)
 
@@ -80,7 +79,7 @@ def part(node: exp.RegexpExtract | exp.RegexpSubstr, arguments: list[Typed], sco
     given = str(flags[0].constant) if flags else ""
     if any(a.is_null for a in arguments[1:]):
         return null(TEXT)
-    _check(node, pattern)
+    _check(pattern)
     text = str(pattern.constant)
     if not _takes_the_same(text) or given not in ("", "i"):
         raise Unsupported(
@@ -96,7 +95,6 @@ def part(node: exp.RegexpExtract | exp.RegexpSubstr, arguments: list[Typed], sco
         raise Unsupported(
             f"of a match the first {MOST_GROUPS} groups are taken",
             hint="Write (?: ) for groups that are not taken.",
-            position=position(node),
         )
     options = nodes.Text(f"{given}s")
     found = duck.call("regexp_extract", value.sql, pattern.sql, duck.integer(min(group, groups)), options)
@@ -145,24 +143,23 @@ def states(pattern: str) -> int:
 def _texts(node: exp.Expr, arguments: list[Typed], scope: Scope) -> list[Typed]:
     values = [settle(a, TEXT, scope, node) for a in arguments]
     if any(v.type.oid not in TEXTS for v in values):
-        raise UndefinedFunction("a regular expression is matched with text", position=position(node))
+        raise UndefinedFunction("a regular expression is matched with text")
     return [replace(v, type=TEXT) for v in values]
 
 
-def _check(node: exp.Expr, pattern: Typed) -> None:
+def _check(pattern: Typed) -> None:
     """Raise ``Unsupported`` for a pattern that may mean two things, ``InvalidText`` for none at all."""
     if pattern.parameter is not None and not pattern.is_constant:  # its value is not known yet
         return
     text = pattern.constant
     if not isinstance(text, str) or len(text) > LONGEST or not _ALIKE(text):
-        raise Unsupported("this regular expression is not answered here", hint=_HINT, position=position(node))
+        raise Unsupported("this regular expression is not answered here", hint=_HINT)
     if states(text) > MOST_STATES:
         raise TooComplex(
             f"a regular expression has at most {MOST_STATES} characters with what it repeats written out",
             hint="Repeat a group less often: x ~ '^(ab){2,9}$'.",
-            position=position(node),
         )
     try:
         re.compile(text)
     except re.error:
-        raise InvalidText("invalid regular expression", position=position(node)) from None
+        raise InvalidText("invalid regular expression") from None

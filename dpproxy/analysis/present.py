@@ -16,7 +16,6 @@ from dpproxy.analysis import duck, instants
 from dpproxy.analysis.clocks import local_of
 from dpproxy.analysis.image import image
 from dpproxy.analysis.literals import from_value
-from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope, StatementClock
 from dpproxy.analysis.typed import Typed
 from dpproxy.config.settings import PRESENT as BESIDE
@@ -94,7 +93,6 @@ def now(node: exp.Expr, scope: Scope) -> Typed:
         raise Unsupported(
             "the present is not known where a query is kept: it would be another one each time",
             hint="Write the moment as a constant: date '2024-01-31', timestamp '2024-01-31 12:00:00'.",
-            position=position(node),
         )
     value = value_of(node, present)
     if isinstance(value, str):
@@ -130,9 +128,7 @@ def _rounded(moment: datetime, node: exp.Expr) -> datetime:
     if digits is None:
         return moment
     if not isinstance(digits, exp.Literal) or digits.is_string or not digits.name.isdecimal():
-        raise InvalidParameter(
-            "the precision of the present is a number from 0 to 6", position=position(node)
-        )
+        raise InvalidParameter("the precision of the present is a number from 0 to 6")
     step = 10 ** max(0, _MOST_DIGITS - int(digits.name[:3]))
     rest = moment.microsecond % step
     return moment + timedelta(microseconds=step - rest if rest * 2 >= step else -rest)

@@ -4,7 +4,6 @@ from functools import reduce
 
 from sqlglot import exp
 
-from dpproxy.analysis.position import position
 from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
 WIDEST = 32
@@ -19,16 +18,16 @@ def comparison(node: exp.Binary, left: exp.Tuple, right: exp.Tuple) -> exp.Expr:
     """
     pairs = list(zip(left.expressions, right.expressions, strict=False))
     if len(left.expressions) != len(right.expressions) or not pairs:
-        raise SyntaxRefused("unequal number of entries in row expressions", position=position(node))
+        raise SyntaxRefused("unequal number of entries in row expressions")
     if len(pairs) > WIDEST:
-        raise TooComplex(f"a row that is compared has at most {WIDEST} entries", position=position(node))
+        raise TooComplex(f"a row that is compared has at most {WIDEST} entries")
     kind = type(node)
     if kind is exp.EQ:
         return reduce(_and, [_made(exp.EQ, pair, node) for pair in pairs])
     if kind is exp.NEQ:
         return reduce(_or, [_made(exp.NEQ, pair, node) for pair in pairs])
     if kind not in _STRICT:
-        raise Unsupported("rows are compared with = <> < <= > >= here", position=position(node))
+        raise Unsupported("rows are compared with = <> < <= > >= here")
     found = _made(kind, pairs[-1], node)
     for pair in reversed(pairs[:-1]):
         found = _or(_made(_STRICT[kind], pair, node), _and(_made(exp.EQ, pair, node), found))
@@ -40,7 +39,7 @@ def membership(node: exp.In) -> list[exp.Expr]:
     tests = list[exp.Expr]()
     for row in node.expressions:
         if not isinstance(row, exp.Tuple):
-            raise SyntaxRefused("unequal number of entries in row expressions", position=position(node))
+            raise SyntaxRefused("unequal number of entries in row expressions")
         tests.append(comparison(exp.EQ(this=node.this, expression=row), node.this, row))
     return tests
 

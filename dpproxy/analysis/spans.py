@@ -78,7 +78,7 @@ def _scaled(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         if not b.is_constant:
             raise Unsupported("a span of time is divided by constants", position=position(node))
         if b.constant == 0:
-            raise DivisionByZero("division by zero", position=position(node))
+            raise DivisionByZero("division by zero")
     factor = duck.double(1 / float(b.low or 1)) if isinstance(node, exp.Div) else as_double(b)
     return Typed(duck.binary("*", a.sql, factor), INTERVAL, nullable=a.nullable or b.nullable)
 
@@ -94,7 +94,7 @@ def part(node: exp.Extract, value: Typed) -> Typed:
     field = FIELDS.get(name)
     is_time = value.type.oid == TIME.oid
     if field is None or (name in _NOT_OF_SPANS or (is_time and not (field.of_time or name == "EPOCH"))):
-        raise Unsupported(f"this field of a {value.type.shown} is not answered", position=position(node))
+        raise Unsupported(f"this field of a {value.type.shown} is not answered")
     found = duck.call("date_part", nodes.Text("epoch" if name == "EPOCH" else field.part), value.sql)
     if name == "EPOCH":
         found = duck.call("round", duck.binary("*", found, duck.double(1e6)))
@@ -114,6 +114,4 @@ def to_time(value: Typed) -> Typed:
 def undefined(node: exp.Expr, a: Typed, b: Typed) -> UndefinedFunction:
     """The refusal of an operator that PostgreSQL does not have of these types."""
     sign = duck.OPERATORS[type(node)]
-    return UndefinedFunction(
-        f"operator does not exist: {a.type.shown} {sign} {b.type.shown}", position=position(node)
-    )
+    return UndefinedFunction(f"operator does not exist: {a.type.shown} {sign} {b.type.shown}")

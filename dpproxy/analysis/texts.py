@@ -32,19 +32,17 @@ _SIDES = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "trim", None: "trim"}
 _UNKNOWN_LENGTH = 2**31 - 1
 
 
-def check_length(longest: int | None, node: exp.Expr) -> None:
+def check_length(longest: int | None) -> None:
     """Raise ``TooComplex`` for a text that could be too long."""
     if longest is not None and longest > LONGEST_TEXT:
-        raise TooComplex(f"the text could be longer than {LONGEST_TEXT} characters", position=position(node))
+        raise TooComplex(f"the text could be longer than {LONGEST_TEXT} characters")
 
 
 def _texts(node: exp.Expr, name: str, arguments: list[Typed], scope: Scope) -> list[Typed]:
     values = [settle(a, TEXT, scope, node) for a in arguments]
     if any(v.type.oid not in TEXTS for v in values):
         kinds = ", ".join(v.type.name for v in values)
-        raise UndefinedFunction(
-            f"function {name}({kinds}) does not exist", hint="It takes text.", position=position(node)
-        )
+        raise UndefinedFunction(f"function {name}({kinds}) does not exist", hint="It takes text.")
     return values
 
 
@@ -68,7 +66,7 @@ def trim(node: exp.Trim, arguments: list[Typed], scope: Scope) -> Typed:
     name = _SIDES[node.args.get("position")]
     value, *characters = _texts(node, name, arguments, scope)
     if characters and not (characters[0].is_constant or characters[0].parameter is not None):
-        raise Unsupported(f"{name} takes constant characters", position=position(node))
+        raise Unsupported(f"{name} takes constant characters")
     removed = characters[0] if characters else None
     _spend(scope, node, value, removed)
     sql = duck.call(name, value.sql, nodes.Text(" ") if removed is None else removed.sql)
@@ -88,7 +86,7 @@ def substring(node: exp.Substring, arguments: list[Typed], scope: Scope) -> Type
     [value] = _texts(node, "substring", arguments[:1], scope)
     start, *rest = [constant_place(node, "substring", a, scope) for a in arguments[1:]]
     if rest and rest[0] < 0:
-        raise NegativeLength("negative substring length not allowed", position=position(node))
+        raise NegativeLength("negative substring length not allowed")
     end = _UNKNOWN_LENGTH if not rest else start + rest[0]
     start = max(start, 1)
     size = max(end - start, 0)
@@ -121,9 +119,7 @@ def constant_place(node: exp.Expr, name: str, value: Typed, scope: Scope) -> int
         return 1
     if not value.is_integer or not isinstance(value.constant, int) or abs(value.constant) > 10**6:
         raise Unsupported(
-            f"{name} takes constant whole numbers, -1000000 to 1000000",
-            hint=f"Write {name}(x, 1).",
-            position=position(node),
+            f"{name} takes constant whole numbers, -1000000 to 1000000", hint=f"Write {name}(x, 1)."
         )
     return value.constant
 
@@ -152,7 +148,7 @@ def replaced(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         shortest = max(len(part.constant), 1) if isinstance(part.constant, str) else 1
         parts, rest = divmod(value.longest, shortest)
         longest = max(value.longest, parts * new.longest + rest)
-    check_length(longest, node)
+    check_length(longest)
     nullable = value.nullable or part.nullable or new.nullable
     sql = duck.call("replace", value.sql, part.sql, new.sql)
     return Typed(sql, TEXT, nullable=nullable, longest=longest)
@@ -172,11 +168,9 @@ def split_part(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value, separator = _texts(node, "split_part", arguments[:2], scope)
     place = settle(arguments[2], INT4, scope, node)
     if place.type.oid not in INTEGERS:
-        raise UndefinedFunction(
-            f"function split_part(text, text, {place.type.shown}) does not exist", position=position(node)
-        )
+        raise UndefinedFunction(f"function split_part(text, text, {place.type.shown}) does not exist")
     if place.is_constant and place.constant == 0:
-        raise InvalidParameter("field position must not be zero", position=position(node))
+        raise InvalidParameter("field position must not be zero")
     sql = place.sql
     if scope.level is ExpressionLevel.ROW:
         sql = duck.integer(constant_place(node, "split_part", arguments[2], scope))
@@ -213,7 +207,7 @@ def concatenated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         return constant
     lengths = [v.longest for v in values if v.longest is not None]
     longest = sum(lengths) if len(lengths) == len(values) else None
-    check_length(longest, node)
+    check_length(longest)
     return Typed(duck.call("concat", *(v.sql for v in values)), TEXT, nullable=False, longest=longest)
 
 

@@ -100,13 +100,13 @@ def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     if isinstance(name, exp.Column) and name.name == "name" and not rest:
         return _setting_of_row(name, view)
     if not (isinstance(name, exp.Literal) and name.is_string):
-        raise Unsupported("current_setting takes a literal name here", position=position(node))
+        raise Unsupported("current_setting takes a literal name here")
     value = view.settings.get(name.name.lower(), _SERVER_FACTS.get(name.name.lower()))
     if value is not None:
         return text(value)
     if rest and isinstance(rest[0], exp.Boolean) and rest[0].this:
         return null()
-    raise UndefinedObject(f'unrecognized configuration parameter "{name.name}"', position=position(node))
+    raise UndefinedObject(f'unrecognized configuration parameter "{name.name}"')
 
 
 def _setting_of_row(name: exp.Expr, view: CatalogueView) -> exp.Expr:
@@ -124,11 +124,7 @@ def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     if isinstance(name, exp.Literal) and name.name.lower().startswith("dp."):
         setting = identifier(name.name.lower().removeprefix("dp."))
         new = literal(value.name) if isinstance(value, exp.Literal) else "DEFAULT"
-        raise Unsupported(
-            "set_config does not change settings of privacy",
-            hint=f"SET dp.{setting} = {new};",
-            position=position(node),
-        )
+        raise Unsupported("set_config does not change settings of privacy", hint=f"SET dp.{setting} = {new};")
     return cast(value, "VARCHAR")
 
 
@@ -194,9 +190,7 @@ def _age(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     """age(xid): always 0, as if everything were new."""
     kind = kind_of(node.expressions[0])
     if kind is None or kind.oid != XID.oid:
-        raise Unsupported(
-            "age() is known of transactions only, as age(datfrozenxid)", position=position(node)
-        )
+        raise Unsupported("age() is known of transactions only, as age(datfrozenxid)")
     return call(f"{macros.PREFIX}no_age", node.expressions[0])
 
 
@@ -254,7 +248,7 @@ def rewritten(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
             return build(node, view)
     if name in functions.FUNCTIONS:
         return call(functions.FUNCTIONS[name], *node.expressions)
-    raise UndefinedFunction(f"function {name} does not exist in the catalogue", position=position(node))
+    raise UndefinedFunction(f"function {name} does not exist in the catalogue")
 
 
 def places(node: exp.Expr) -> exp.Expr:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from dpproxy.analysis.position import position
 from dpproxy.analysis.titles import written_name
 from dpproxy.pgcatalog.compiler import arrays, casts, macros, numbers, objects, results, texts
 from dpproxy.pgcatalog.compiler.kind_rules import KnownType, kind_of
@@ -61,7 +60,7 @@ def _of_objects(value: exp.Expr, source: KnownType, stored: str) -> exp.Expr | N
 def _to_text(node: exp.Cast, source: KnownType, shown: SqlType) -> exp.Expr:
     value: exp.Expr = node.this
     if shown == CHAR and source is not None and source.oid in INTEGERS:
-        raise UndefinedFunction('a number is not cast to type "char" here', position=position(node))
+        raise UndefinedFunction('a number is not cast to type "char" here')
     if isinstance(value, exp.Null) or (isinstance(value, exp.Literal) and value.is_string):
         return cast_to(value, "VARCHAR")
     return texts.as_text(value)

@@ -29,7 +29,7 @@ def call(node: exp.Anonymous) -> exp.Expr:
     if isinstance(given, exp.Null) or isinstance(strict, exp.Null):
         return _texts(exp.Null())
     if not (isinstance(given, exp.Literal) and given.is_string and isinstance(strict, exp.Boolean)):
-        raise Unsupported("parse_ident takes constants here", position=position(node))
+        raise Unsupported("parse_ident takes constants here")
     try:
         found = parts(given.name, strict=bool(strict.this))
     except InvalidParameter as refusal:

@@ -53,7 +53,7 @@ def in_zone(node: exp.Expr) -> exp.Expr:
     try:
         name = _zone_of(given.name)
     except ValueError:
-        raise InvalidParameter(f'time zone "{given.name}" not recognized', position=position(given)) from None
+        raise InvalidParameter(f'time zone "{given.name}" not recognized') from None
     if name is None:
         raise Unsupported("moments are not computed with in this time zone", position=position(given))
     return exp.AtTimeZone(this=node.this, zone=exp.Literal.string(name))

@@ -29,7 +29,7 @@ def power(node: exp.Expr) -> exp.Expr:
         Unsupported: of numerics, whose number of digits would differ.
     """
     if kind_of(node) is None:
-        raise Unsupported("the operator ^ takes integers and double precision here", position=position(node))
+        raise Unsupported("the operator ^ takes integers and double precision here")
     return call(f"{macros.PREFIX}power", cast(node.this, "DOUBLE"), cast(node.expression, "DOUBLE"))
 
 
@@ -178,7 +178,7 @@ def literal(node: exp.Expr) -> exp.Expr:
         return node
     full = _in_full(str(node.this))
     if full is None:
-        raise NumberOutOfRange(f"a numeric of more than {MOST_DIGITS} digits", position=position(node))
+        raise NumberOutOfRange(f"a numeric of more than {MOST_DIGITS} digits")
     return exp.Literal.number(full)
 
 
@@ -205,9 +205,9 @@ def decimal_of(value: exp.Expr, kind: SqlType | None) -> str | None:
         if not _NUMBER(written):
             return None
         if not is_writable(written):
-            raise NumberOutOfRange("value overflows numeric format", position=position(value))
+            raise NumberOutOfRange("value overflows numeric format")
         if (full := _in_full(written)) is None:
-            raise NumberOutOfRange(f"a numeric of more than {MOST_DIGITS} digits", position=position(value))
+            raise NumberOutOfRange(f"a numeric of more than {MOST_DIGITS} digits")
         whole, _, after = full.lstrip("-").partition(".")
         return f"DECIMAL({min(MOST_DIGITS, max(len(whole + after), 1))},{len(after)})"
     return "DECIMAL(38,0)" if kind is not None and kind.oid in INTEGERS else None

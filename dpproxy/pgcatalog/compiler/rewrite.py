@@ -35,7 +35,7 @@ from dpproxy.pgcatalog.compiler.table_functions import Places
 from dpproxy.pgcatalog.compiler.trees import text
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.values.errors import TooComplex, UndefinedTable, Unsupported
+from dpproxy.values.errors import Refusal, TooComplex, UndefinedTable, Unsupported
 from dpproxy.values.pgtypes import TIMESTAMPTZ, SqlType
 
 SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
@@ -88,7 +88,12 @@ def rewrite(
     for node in reversed(nodes):
         rule = _RULES.get(type(node))
         if rule is not None:
-            changed = rule(node, state)
+            try:
+                changed = rule(node, state)
+            except Refusal as refusal:
+                if refusal.position is None:
+                    refusal.position = position(node)
+                raise
             if changed is not node:
                 note_kind(changed, kind_of(node))
                 node.replace(changed)
@@ -154,12 +159,12 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
         return node
     schema, name = folded(node.args.get("db")) or "pg_catalog", folded(node.this)
     if node.catalog and node.catalog != state.view.database:
-        raise Unsupported("cross-database references are not supported", position=position(node))
+        raise Unsupported("cross-database references are not supported")
     if schema == "dp":
         return _fresh(node, state, name, any(r.name == name for r in state.view.own))
     if (schema, name) not in TABLES and not node.meta.get(table_functions.CALLED):
         shown = f"{schema}.{name}" if node.db else name
-        raise UndefinedTable(f'relation "{shown}" does not exist', position=position(node))
+        raise UndefinedTable(f'relation "{shown}" does not exist')
     if name in SESSION:
         return _fresh(node, state, name, known=True)
     state.tables.add((schema, name))
@@ -168,7 +173,7 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
 
 def _fresh(node: exp.Table, state: Rewritten, name: str, known: bool) -> exp.Expr:  # noqa: FBT001
     if not known:
-        raise UndefinedTable(f'relation "dp.{name}" does not exist', position=position(node))
+        raise UndefinedTable(f'relation "dp.{name}" does not exist')
     state.fresh.add(name)
     return _renamed(node, name, fresh_name(name), None)
 
@@ -193,7 +198,7 @@ _ROW_SOURCES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries)
 def _table_function(node: exp.Table) -> exp.Expr:
     """A function in FROM: its one column has the alias's name, as in PostgreSQL."""
     if not isinstance(node.this, _ROW_SOURCES):
-        raise Unsupported("this function may not stand in FROM here", position=position(node))
+        raise Unsupported("this function may not stand in FROM here")
     node.set("db", None)
     node.set("catalog", None)
     alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(title(node.this)))

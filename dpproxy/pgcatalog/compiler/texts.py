@@ -47,7 +47,7 @@ def match(node: exp.Expr) -> exp.Expr:
     """
     pattern = node.expression
     if not (isinstance(pattern, exp.Literal) and pattern.is_string) or node.args.get("parameters"):
-        raise Unsupported("a match takes a literal pattern and no flags here", position=position(node))
+        raise Unsupported("a match takes a literal pattern and no flags here")
     group = node.args["group"] if _GROUP.search(pattern.name) else exp.Literal.number(0)
     found = call("regexp_extract", node.this.copy(), pattern.copy(), group)
     return exp.Case(ifs=[exp.If(this=exp.RegexpLike(this=node.this, expression=pattern), true=found)])
@@ -59,7 +59,7 @@ def substring(node: exp.Expr) -> exp.Expr:
     if isinstance(start, exp.Literal) and start.is_string:
         return match(exp.RegexpExtract(this=node.this, expression=start, group=exp.Literal.number(1)))
     if isinstance(length, exp.Neg) and isinstance(length.this, exp.Literal) and length.name.strip("0"):
-        raise NegativeLength("negative substring length not allowed", position=position(node))
+        raise NegativeLength("negative substring length not allowed")
     if start is None or (isinstance(start, exp.Literal) and start.name != "0"):
         return node
     return call(f"{macros.PREFIX}piece", node.this, start, *([length] if length is not None else []))
@@ -79,9 +79,7 @@ def to_char(node: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
     """
     template = node.args["format"]
     if not (isinstance(template, exp.Literal) and template.is_string and _TEMPLATE.fullmatch(template.name)):
-        raise Unsupported(
-            "to_char takes a template of YYYY, MM, DD, HH24, MI, SS, US and TZ here", position=position(node)
-        )
+        raise Unsupported("to_char takes a template of YYYY, MM, DD, HH24, MI, SS, US and TZ here")
     if "%Z" in template.name and engine_zone(settings) != "UTC":
         raise Unsupported("to_char writes the zone where TimeZone is UTC alone", position=position(node))
     return call("strftime", node.this, text(template.name.replace("%Z", "UTC")))
@@ -213,7 +211,7 @@ def character(node: exp.Expr) -> exp.Expr:
     given = node.expressions[0] if node.expressions else node.this
     number = int(given.name) if isinstance(given, exp.Literal) and given.name.isdecimal() else 0
     if not 0 < number <= sys.maxunicode or 0xD800 <= number < 0xE000:
-        raise Unsupported("chr takes the number of a character here", position=position(node))
+        raise Unsupported("chr takes the number of a character here")
     return text(chr(number))
 
 
@@ -227,7 +225,7 @@ def format_of(node: exp.Expr) -> exp.Expr:
     pieces = _PLACE.split(pattern.name) if isinstance(pattern, exp.Literal) and pattern.is_string else ["%"]
     places = [place for place in pieces[1::2] if place != "%"]
     if any("%" in piece for piece in pieces[::2]) or len(places) != len(given):
-        raise Unsupported("format takes a literal of %s, %I and %L here", position=position(node))
+        raise Unsupported("format takes a literal of %s, %I and %L here")
     values = iter(given)
     parts: list[exp.Expr] = []
     for at, piece in enumerate(pieces):
@@ -252,5 +250,5 @@ def encode(node: exp.Expr) -> exp.Expr:
         return call(f"{macros.PREFIX}as_text", node.this)
     kind, form = kind_of(node.this), node.args.get("charset")
     if kind is None or kind.oid != BYTEA.oid or form is None or form.name.lower() != "hex":
-        raise Unsupported("encode takes bytes and 'hex' here", position=position(node))
+        raise Unsupported("encode takes bytes and 'hex' here")
     return call("lower", call("hex", node.this))

@@ -54,9 +54,7 @@ class _Call(Struct, frozen=True):
         """The argument; DISTINCT is around its SQL."""
         distinct = distinct_operand(self.node)
         if distinct is not None and self.is_window:
-            raise Unsupported(
-                "DISTINCT is not implemented for window functions", position=position(self.node)
-            )
+            raise Unsupported("DISTINCT is not implemented for window functions")
         value = self.operand(self.node.this if distinct is None else distinct)
         return value if distinct is None else replace(value, is_constant=False)
 
@@ -67,9 +65,7 @@ class _Call(Struct, frozen=True):
     def operand(self, node: exp.Expr) -> Typed:
         """A compiled argument; a quoted literal is text."""
         if isinstance(node, exp.Star):
-            raise UndefinedFunction(
-                f"{self.name}(*) does not exist", hint="Only count takes *.", position=position(self.node)
-            )
+            raise UndefinedFunction(f"{self.name}(*) does not exist", hint="Only count takes *.")
         return compile_shown(node, self.scope)
 
     def number(self) -> Typed:
@@ -83,9 +79,7 @@ class _Call(Struct, frozen=True):
 
     def _refuse(self, value: Typed) -> Typed:
         raise TypeMismatch(
-            f"function {self.name}({value.type.shown}) does not exist",
-            hint="It takes a number.",
-            position=position(self.node),
+            f"function {self.name}({value.type.shown}) does not exist", hint="It takes a number."
         )
 
 
@@ -103,7 +97,7 @@ def aggregate(node: exp.Expr, scope: Scope, over: Over | None = None) -> Typed:
     if rule is None:
         own = OWN.get(name_of(call))
         hint = None if own is None else f"Write {own.written}."
-        raise Unsupported(f"{name_of(call)}() is not answered here", hint=hint, position=position(node))
+        raise Unsupported(f"{name_of(call)}() is not answered here", hint=hint)
     return rule(_Call(call, scope, behind, over is not None))
 
 
@@ -152,7 +146,6 @@ def _extreme(call: _Call) -> Typed:
         raise UndefinedFunction(
             f"function {call.name}({value.type.shown}) does not exist",
             hint="Use bool_and or bool_or." if value.type.oid == BOOL.oid else None,
-            position=position(call.node),
         )
     sql = call.made(call.name, value.sql)
     return replace(value, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
@@ -203,7 +196,7 @@ def _percentile(call: _Call) -> Typed:
     """PERCENTILE_CONT and PERCENTILE_DISC (p) WITHIN GROUP (ORDER BY x)."""
     node = call.node
     if call.is_window:
-        raise Unsupported("OVER is not supported for ordered-set aggregates", position=position(node))
+        raise Unsupported("OVER is not supported for ordered-set aggregates")
     kind, entries = node.this, node.expression.expressions
     if type(kind) is exp.Mode and len(entries) == 1:
         return _mode(call, entries[0])
@@ -255,12 +248,8 @@ def _joined(call: _Call) -> Typed:
         settle(compile_expression(separator, scope), TEXT, scope, node) if separator is not None else None
     )
     if between is None or value.type.oid not in TEXTS or between.type.oid not in TEXTS:
-        raise UndefinedFunction(
-            "string_agg takes a text and a separator",
-            hint="Write string_agg(x, ', ').",
-            position=position(node),
-        )
-    check_length(between.longest, node)
+        raise UndefinedFunction("string_agg takes a text and a separator", hint="Write string_agg(x, ', ').")
+    check_length(between.longest)
     if separator is None or separator.find(*_VARIES) is not None:
         raise Unsupported(
             "the separator of string_agg is a constant text",
@@ -279,7 +268,7 @@ def _gathered(call: _Call) -> tuple[Typed, bool, tuple[nodes.Ordered, ...]]:
     this = node.this if ordered is None else ordered.this
     is_distinct = isinstance(this, exp.Distinct)
     if call.is_window:  # all rows in each row: as much as there are rows, squared
-        raise Unsupported(f"{call.name}() is not answered before OVER", position=position(node))
+        raise Unsupported(f"{call.name}() is not answered before OVER")
     if is_distinct and len(this.expressions) != 1:
         raise Unsupported("DISTINCT is not supported here", position=position(node))
     value = call.operand(this.expressions[0] if is_distinct else this)
@@ -288,7 +277,6 @@ def _gathered(call: _Call) -> tuple[Typed, bool, tuple[nodes.Ordered, ...]]:
         raise Unsupported(
             "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
             hint="Order by what is gathered.",
-            position=position(node),
         )
     return value, is_distinct, order
 
@@ -296,7 +284,7 @@ def _gathered(call: _Call) -> tuple[Typed, bool, tuple[nodes.Ordered, ...]]:
 def _array(call: _Call) -> Typed:
     """ARRAY_AGG(x [ORDER BY ...])."""
     value, is_distinct, order = _gathered(call)
-    held = element(value, call.node)
+    held = element(value)
     if is_distinct:  # which is ordered by itself alone
         order = tuple(replace(entry, value=held) for entry in order)
     found = nodes.Call("list", (held,), is_distinct, order)
@@ -308,7 +296,7 @@ def _json(call: _Call) -> Typed:
     value, is_distinct, order = _gathered(call)
     text = as_text(value, call.scope)
     if text is None or is_distinct:
-        raise Unsupported("json_agg of this is not answered", position=position(call.node))
+        raise Unsupported("json_agg of this is not answered")
     sql = text.sql if value.is_number or value.type.oid == BOOL.oid else nodes.Formula(_QUOTED, (text.sql,))
     parts = (duck.call("coalesce", sql, nodes.Text("null")), nodes.Text(", "))
     found = nodes.Call("string_agg", parts, order=order)

@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.select_list import SelectItem, grouped
@@ -32,8 +31,7 @@ class Grouping(Struct, frozen=True):
         arguments = [a.unnest() for a in node.expressions]
         if not all(a in self.keys for a in arguments):
             raise GroupingError(
-                "arguments to GROUPING must be grouping expressions of the associated query level",
-                position=position(node),
+                "arguments to GROUPING must be grouping expressions of the associated query level"
             )
         sql = duck.call("grouping", *(self.keys[a].sql for a in arguments))
         return Typed(duck.cast(sql, "INTEGER"), INT4, 0, Fraction(0), nullable=False)

@@ -70,13 +70,12 @@ class _Place(Struct, frozen=True):
     def _aggregate(self, node: exp.Expr) -> Typed:
         if self.grouping is None:
             where = f"in {self.clause}" if self.clause else "inside each other"
-            raise GroupingError(f"aggregate function calls are not allowed {where}", position=position(node))
+            raise GroupingError(f"aggregate function calls are not allowed {where}")
         columns = list(node.find_all(exp.Column))
         if self.rows.around is not None and columns and all(self.rows.find(c) is None for c in columns):
             raise AggregateAround(
                 "an aggregate of columns of the query around is not answered in a subquery",
                 hint="Write the aggregate in the query around, or aggregate in a subquery in FROM.",
-                position=position(node),
             )
         return aggregate(node, replace(self, grouping=None, clause="").scope())
 
@@ -98,8 +97,7 @@ class _Place(Struct, frozen=True):
         )
         if key is None:
             raise GroupingError(
-                f'column "{node.name}" must appear in the GROUP BY clause or be used in an aggregate function',
-                position=position(node),
+                f'column "{node.name}" must appear in the GROUP BY clause or be used in an aggregate function'
             )
         return key
 

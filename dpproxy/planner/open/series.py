@@ -235,8 +235,6 @@ def _moment(value: Typed) -> datetime:
 def _no_column(node: exp.Expr) -> Typed | None:
     if type(node) is exp.Column:
         raise UndefinedColumn(
-            f'column "{node.name}" does not exist',
-            hint="The ends of a series are constants.",
-            position=position(node),
+            f'column "{node.name}" does not exist', hint="The ends of a series are constants."
         )
     return None

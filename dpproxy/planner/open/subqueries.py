@@ -97,7 +97,7 @@ class Subqueries(Struct, frozen=True):
     def _single(self, node: exp.Subquery) -> Typed:
         relation = self.planned(node.this, node)
         if len(relation.columns) != 1:
-            raise SyntaxRefused("subquery must return only one column", position=position(node))
+            raise SyntaxRefused("subquery must return only one column")
         sql, held = nodes.Scalar(relation.shown), nodes.Subquery(relation.query, nodes.Bare("single"))
         self.planning.singles[sql] = _distance(relation, lambda far: nodes.Select((far,), held))
         return replace(relation.columns[0].typed, sql=sql, nullable=True, is_constant=False, presence=None)
@@ -128,13 +128,11 @@ class Subqueries(Struct, frozen=True):
     def _in(self, node: exp.In, scope: Scope) -> Typed:
         if isinstance(node.this.unnest(), exp.Tuple):
             raise Unsupported(
-                "IN compares one value here",
-                hint="Write EXISTS (SELECT 1 FROM t WHERE t.a = x AND t.b = y).",
-                position=position(node),
+                "IN compares one value here", hint="Write EXISTS (SELECT 1 FROM t WHERE t.a = x AND t.b = y)."
             )
         relation = self.planned(node.args["query"].this, node)
         if len(relation.columns) != 1:
-            raise SyntaxRefused("subquery has too many columns", position=position(node))
+            raise SyntaxRefused("subquery has too many columns")
         name = self.planning.reserve("q")
         column = replace(relation.columns[0].typed, sql=duck.column("c0", name), presence=None)
         value = compile_expression(node.this, scope)

@@ -68,4 +68,4 @@ def _no_own(node: exp.Column) -> None:
 
 
 def _no_column(node: exp.Column) -> Typed:
-    raise UndefinedColumn(f'column "{node.name}" does not exist', position=position(node))
+    raise UndefinedColumn(f'column "{node.name}" does not exist')

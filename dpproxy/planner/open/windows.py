@@ -3,7 +3,6 @@
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, over
@@ -32,8 +31,7 @@ def window(node: exp.Window, scope: Scope) -> Typed:
         raise Unsupported(
             "OVER is for aggregates and window functions",
             hint="The functions of schema dp are computed once for each row.",
-            position=position(node),
         )
     if type(function) is exp.Filter and type(function.this) in WINDOWS:
-        raise Unsupported("FILTER is for aggregates", hint="Write CASE inside.", position=position(node))
+        raise Unsupported("FILTER is for aggregates", hint="Write CASE inside.")
     return aggregate(function, scope, behind)

@@ -139,9 +139,7 @@ class ReleasedScope(Struct, frozen=True):
         if type(node) is exp.Window:
             return window(node, self.scope())
         if isinstance(node, exp.AggFunc):
-            raise Unsupported(
-                f"{construct(node)} is not answered", hint=HINTS.get(type(node)), position=position(node)
-            )
+            raise Unsupported(f"{construct(node)} is not answered", hint=HINTS.get(type(node)))
         if type(node) is exp.Column:
             raise self._unaggregated(node)
         return Subqueries(self.planning, self.env, self._around, self.known).compiled(node, self.scope)
@@ -180,11 +178,7 @@ class ReleasedScope(Struct, frozen=True):
             hint = asked_again(f"{'avg' if is_number else 'count'}({name})", node, table)
         if isinstance(field, Identifier):
             field.read(node)
-        return NotGranted(
-            f'column "{node.name}" is used outside an aggregate: rows are not shown',
-            hint=hint,
-            position=position(node),
-        )
+        return NotGranted(f'column "{node.name}" is used outside an aggregate: rows are not shown', hint=hint)
 
     def _dp_function(self, node: exp.Dot) -> Typed:
         call = node.expression
@@ -193,14 +187,12 @@ class ReleasedScope(Struct, frozen=True):
             raise UndefinedFunction(
                 f"function {node.this.name}.{name or node.expression.sql_name().lower()}() does not exist",
                 hint="The functions over an aggregate: dp.ci_low(x), dp.ci_high(x), dp.noise_sd(x).",
-                position=position(node),
             )
         arguments = call.expressions
         found = self.calls.get(arguments[0]) if len(arguments) == 1 else None
         if found is None:
             raise UndefinedFunction(
-                f"dp.{name} takes one aggregate call of this statement, such as dp.{name}(count(*))",
-                position=position(node),
+                f"dp.{name} takes one aggregate call of this statement, such as dp.{name}(count(*))"
             )
         return Typed(DP_FUNCTIONS[name](found, self.confidence), FLOAT8, None, nullable=False)
 

@@ -86,9 +86,7 @@ class _Predicates:
                 return self._single(node, rows)
             case exp.Window():
                 raise Unsupported(
-                    "window functions over rows are not answered",
-                    hint="Compute it from the released answer.",
-                    position=position(node),
+                    "window functions over rows are not answered", hint="Compute it from the released answer."
                 )
             case _:
                 return None
@@ -257,7 +255,6 @@ class _Predicates:
             raise UnitLost(
                 "a subquery for one value that follows the row around it must follow the privacy unit",
                 hint="Leave the other condition out of the subquery, or compare the privacy keys.",
-                position=position(node),
             ) from None
         if not isinstance(relation, Open):
             raise self._lost("a subquery for one value", node)

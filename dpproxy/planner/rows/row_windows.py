@@ -157,7 +157,6 @@ class _Windows(Struct):
                 else "Put people into ranges of the value with CASE or width_bucket."
                 if key is not None
                 else "Release the rows first: window functions over released values see all of them.",
-                position=position(node),
             )
         bare = node.copy()
         bare.set(
