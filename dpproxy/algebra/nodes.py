@@ -235,9 +235,14 @@ OPERATORS: Final = COMPARISONS | {
 
 
 class And(Expr, frozen=True):
-    """All of at least two conditions."""
+    """All of at least two conditions; an ``Or`` among them stands in parentheses, or it would be read as all there is."""
 
     conditions: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what prints as another condition: it may leave out whose rows are joined."""
+        if Or in map(type, self.conditions):
+            raise AssertionError("OR without parentheses inside AND")
 
 
 class Or(Expr, frozen=True):

@@ -1,5 +1,7 @@
 """Nodes: walked from the top, changed without touching what stays the same."""
 
+import pytest
+
 from dpproxy.algebra import nodes
 
 X, Y = nodes.ColumnRef("x"), nodes.ColumnRef("y", "t")
@@ -74,3 +76,10 @@ def test_what_stands_in_several_places_is_made_once_where_it_is_kept():
 def test_a_bare_name_is_the_name():
     assert nodes.ColumnRef(nodes.Bare("m0")) == nodes.ColumnRef("m0")
     assert nodes.OPERATORS.isdisjoint({"#", "<<"})
+
+
+def test_or_stands_in_parentheses_inside_and():
+    either = nodes.Or((nodes.IsNull(X), nodes.IsNull(Y)))
+    with pytest.raises(AssertionError):
+        nodes.And((either, nodes.IsNull(X)))
+    assert nodes.And((nodes.Paren(either), nodes.IsNull(X))).conditions[0] == nodes.Paren(either)

@@ -90,7 +90,8 @@ def _column(node: exp.Column, rows: JoinedRows, at: int | None) -> GroupKey:
     if not rows.field(node).may_miss:
         return key
     # Rows that an outer join has no partner for are a group.
-    return replace(key, present=nodes.Or((nodes.IsNull(raw), nodes.Paren(key.present or nodes.TRUE))))
+    inside_or_none = nodes.Paren(nodes.Or((nodes.IsNull(raw), nodes.Paren(key.present or nodes.TRUE))))
+    return replace(key, present=inside_or_none)
 
 
 def _key(name: str, typed: Typed, inside: nodes.Expr | None, at: int | None) -> GroupKey:

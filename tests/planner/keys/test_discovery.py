@@ -8,7 +8,9 @@ from msgspec.structs import replace
 from dpproxy.engine import payment
 from dpproxy.planner.keys.discovery import LONGEST_KEY, MOST_SHOWN
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal, Unsupported
-from tests.golden.world import World, build, plan_any, plan_of
+from tests.golden.neighbours import furthest
+from tests.golden.test_relations import answered
+from tests.golden.world import Tables, World, build, plan_any, plan_of
 from udfs.privacy import NANO
 
 HEADER = (
@@ -161,3 +163,29 @@ def test_groups_that_nothing_selects_are_not_read(world: World, tail: str):
     plan = plan_of(world, f"SELECT count(*) FROM ({TOWNS} {tail}) AS s")
     assert plan.free
     assert all(p.vacuous for p in plan.parts)
+
+
+def test_rows_without_a_partner_keep_to_the_other_conditions():
+    """NULL is a key beside the join of units: nobody's rows meet those of others."""
+    world = build(
+        (
+            "CREATE TABLE people (id INTEGER)",
+            "CREATE TABLE visits (person INTEGER)",
+            "CREATE TABLE stays (person INTEGER, town VARCHAR)",
+            "INSERT INTO people SELECT i FROM range(6) r(i)",
+            "INSERT INTO visits SELECT i FROM range(6) r(i)",
+            "INSERT INTO stays VALUES (0, 'Oslo')",
+            "ALTER TABLE people SET PRIVACY KEY (id)",
+            "ALTER TABLE visits SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 1",
+            "ALTER TABLE stays SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 1",
+            "ALTER TABLE stays ALTER COLUMN town SET PRIVACY DOMAIN DISCOVERED",
+        ),
+        "DELTA 0.01",
+    )
+    joined = "people p JOIN visits v ON p.id = v.person LEFT JOIN stays s ON s.person = p.id"
+    tables = Tables(world, least=1)
+    plan = plan_of(world, f"SELECT s.town, count(*) FROM {joined} GROUP BY 1")
+    assert furthest(world, plan, tables) == [1]
+    tables.fill(world.rows)
+    assert list(answered(plan, tables)) == [("Oslo", 1), (None, 5)]
+    tables.close()
