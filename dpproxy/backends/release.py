@@ -154,8 +154,8 @@ class ReleaseStage:
             cursor.close()
 
     def value(self, sql: str, relations: Relations, publics: Sequence[pa.Table] = ()) -> object:
-        """The one value of a statement over released relations. Raises as ``answer`` does."""
-        [[value]] = self._answer(sql, relations, publics, "", watched=True)
+        """The one value of a statement over released relations, NULL of no row. Raises as ``answer`` does."""
+        [[value]] = self._answer(sql, relations, publics, "", watched=True) or [(None,)]
         return value
 
     def answer(
