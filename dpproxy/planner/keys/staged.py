@@ -73,7 +73,7 @@ def in_stages(
     if query is None:
         return None
     is_one, [value] = nodes.InQuery(held, query), query.items
-    if None not in key.values:
+    if None not in key.values and not key.is_discovered:
         return is_one
     is_none = nodes.InQuery(nodes.TRUE, replace(query, items=(nodes.IsNull(value),)))
     return nodes.Paren(nodes.Or((is_one, nodes.And((nodes.IsNull(held), is_none)))))
