@@ -235,7 +235,7 @@ OPERATORS: Final = COMPARISONS | {
 
 
 class And(Expr, frozen=True):
-    """All of at least two conditions; an ``Or`` among them stands in parentheses, or it would be read as all there is."""
+    """All of at least two conditions; an ``Or`` among them stands in parentheses, or it would print as another."""
 
     conditions: tuple[Expr, ...]
 
