@@ -177,11 +177,35 @@ def text(node: Node) -> str:
     return printing.text(node)
 
 
+def outline(tree: exp.Expr) -> str:
+    """What an analyst wrote, without the subqueries in it, and with quotes around what qualifies a column."""
+    copy = exp.Paren(this=tree.copy())
+    parts = list(copy.walk(prune=lambda n: isinstance(n, exp.Query)))
+    for node in parts:
+        if isinstance(node, exp.Query):
+            node.replace(exp.Var(this="(...)" if isinstance(node, exp.Subquery) else "..."))
+        elif isinstance(node, exp.Column) and node.table:
+            node.args["table"].set("quoted", True)  # noqa: FBT003 - sqlglot's
+    return words(copy.this)
+
+
+def written_as(tree: exp.Expr) -> str | None:
+    """The words in whose place a rewrite put it; None for what the analyst wrote."""
+    known: dict[str, str] | None = tree._meta  # noqa: SLF001 - reading ``meta`` makes one
+    return None if known is None else known.get(WRITTEN)
+
+
+WRITTEN = "written"
+"""What is known of an expression that a rewrite put in the place of another: the words of that one."""
+
+
 def words(tree: exp.Expr) -> str:
     """What an analyst wrote, in PostgreSQL's SQL.
 
     It is not copied first, as ``Expr.sql`` does: that takes most of the time of planning.
     """
+    if (written := written_as(tree)) is not None:
+        return written
     generator = getattr(_GENERATORS, "postgres", None)
     if generator is None:
         generator = _GENERATORS.postgres = Dialect.get_or_raise("postgres").generator()

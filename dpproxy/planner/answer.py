@@ -188,16 +188,19 @@ class _More(Struct):
         return self.first + len(self.values) - 1
 
 
-def _reads_release(node: exp.Expr, value: Typed) -> bool:
-    """Whether a subquery in it has a value that is released, too."""
-    return node.find(exp.Query) is not None and value.sql.has(nodes.Release)
+def _is_noisy(node: exp.Expr, value: Typed, scope: ReleasedScope) -> bool:
+    """Whether it has an aggregate, or a subquery with a value that is released, too; a key has not."""
+    if node in scope.keys:
+        return False
+    reads = node.find(exp.Query) is not None and value.sql.has(nodes.Release)
+    return reads or bool(calls_in(node, scope.calls))
 
 
 def _accuracy(
     node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More, *, top: bool
 ) -> Accuracy | None:
     """How far a column may be off; None without noise, and of the ends of an interval."""
-    if type(node) is exp.Dot or not (calls_in(node, scope.calls) or _reads_release(node, value)):
+    if type(node) is exp.Dot or not _is_noisy(node, value, scope):
         return None
     call, words = scope.calls.get(node), UNKNOWN_ERROR
     found: Distance | None
@@ -285,8 +288,8 @@ def _add_interval(
     place: int, item: SelectItem, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]
 ) -> None:
     node = item.bare
-    reads = values[place].is_number and _reads_release(node, values[place])
-    if type(node) is exp.Dot or not (calls_in(node, scope.calls) or reads):
+    is_released = values[place].is_number or bool(calls_in(node, scope.calls))
+    if type(node) is exp.Dot or not (is_released and _is_noisy(node, values[place], scope)):
         return
     ends = [_ends(each, scope) for each in item.parts]
     known = [each for each in ends if each is not None]
@@ -302,7 +305,7 @@ def _add_interval(
 def _ends(node: exp.Expr, scope: ReleasedScope) -> tuple[Typed, Typed] | None:
     """The ends of a value's interval, which it is itself without noise; None where none is proved."""
     call, value = scope.calls.get(node), compile_expression(node, scope.scope())
-    if not (calls_in(node, scope.calls) or _reads_release(node, value)):
+    if not _is_noisy(node, value, scope):
         return value, value
     if (
         call is not None

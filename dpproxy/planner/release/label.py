@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from dpproxy.analysis.keys import GroupKey
 from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.relation import EARLIER, JoinedRows
@@ -26,11 +27,19 @@ def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: JoinedRows, planning
     known = policy.tables.keys() | policy.views.keys()
     spoken = {s.alias.lower(): f"{s.table}." for s in rows.scans if len(rows.scans) > 1 and s.table in known}
     calls = ", ".join(_words(duck.words(n).lower(), spoken) for n in aggregates)
-    names = ", ".join(_words(k.name, spoken) for k in keys.listed)
+    listed = sorted(keys.by_node.items(), key=lambda entry: entry[1][0])
+    names = ", ".join(_words(_named(n, k), spoken) for n, (_, k) in listed)
     tables = ", ".join(
         dict.fromkeys(name if name in known or name is EARLIER else OTHER for name in rows.sources)
     )
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {tables}"
+
+
+def _named(node: exp.Expr, key: GroupKey) -> str:
+    """A key without the subqueries in it, whose names may be made up."""
+    if node.find(exp.Query) is not None:
+        return duck.outline(node).lower()
+    return (duck.written_as(node) or "").lower() or key.name
 
 
 def _words(text: str, spoken: Mapping[str, str]) -> str:

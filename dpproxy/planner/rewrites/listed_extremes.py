@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from dpproxy.analysis import duck
 from dpproxy.analysis.titles import title
 from dpproxy.planner.keys.derivation import key_of
 from dpproxy.planner.planning import Planning
@@ -46,6 +47,7 @@ def _replace(node: exp.Expr, values: Sequence[str]) -> None:
     places = [exp.Literal.number(place) for place in range(len(values))]
     is_shown = isinstance(call.parent, exp.Select) and call.arg_key == "expressions"
     name, around = title(call), exp.Case(ifs=_branches(places, texts))
+    call.meta[duck.WRITTEN] = duck.outline(call)
     node.set("this", exp.Case(this=node.this.copy(), ifs=_branches(texts, places)))
     alias = exp.to_identifier(name, quoted=True)
     call.replace(exp.Alias(this=around, alias=alias) if is_shown else around)

@@ -31,6 +31,7 @@ def with_lookups(select: exp.Select, planning: Planning, env: Env) -> exp.Select
         alias = exp.to_identifier(f"#look{place}", quoted=True)
         *keys, value = (exp.column(f"#{n}", alias, quoted=True) for n in range(len(held.around) + 1))
         on = [exp.EQ(this=k, expression=a.copy()) for k, a in zip(keys, held.around, strict=True)]
+        value.meta[duck.WRITTEN] = duck.outline(node)
         joined = exp.Subquery(this=held.select, alias=exp.TableAlias(this=alias))
         for same in [n for n in own_nodes(copy) if n == node]:
             same.replace(value.copy())

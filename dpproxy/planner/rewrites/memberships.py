@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dpproxy.aggregates.table import is_call
+from dpproxy.analysis import duck
 from dpproxy.planner.access import find_table
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.planning import Planning
@@ -31,6 +32,7 @@ def with_memberships(select: exp.Select, planning: Planning, env: Env) -> exp.Se
     cases = [*dict.fromkeys(n for place in places(select) for n in own_nodes(place) if type(n) is exp.Case)]
     copy: exp.Select = select.copy()
     for case in [n for n in own_nodes(copy) if type(n) is exp.Case and n in cases]:
+        case.meta[duck.WRITTEN] = duck.outline(case)
         for branch in case.args["ifs"]:
             for test in [t for t in _parts(branch.this) if type(t) is exp.In and t in found]:
                 test.replace(exp.Not(this=exp.Is(this=found[test].copy(), expression=exp.Null())))

@@ -50,3 +50,24 @@ def test_what_an_earlier_stage_released_is_named_as_that(clinic: World):
     plan = plan_of(clinic, sql)
     assert "count(*) by ward on visits, an earlier stage" in plan.label
     assert "anybody" not in plan.label
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (
+            "SELECT CASE WHEN x.city IN (SELECT city FROM people y GROUP BY 1) THEN 1 END FROM people x GROUP BY 1",
+            "keys by case when people.city in (...) then 1 end on people, an earlier stage",
+        ),
+        (
+            "SELECT (SELECT size FROM cities y WHERE y.city = x.city) AS s, max(x.city) FROM people x GROUP BY s",
+            "max(people.city) by (...) on people, public rows",
+        ),
+        (
+            "SELECT EXISTS (SELECT 1 FROM visits bob WHERE bob.patient = p.id), max(city) FROM people p GROUP BY 1",
+            "max(city) by exists(...) on people",
+        ),
+    ],
+)
+def test_what_a_rewrite_stands_for_is_named(world: World, sql: str, words: str):
+    assert plan_of(world, sql).label.rpartition("; ")[2] == words
