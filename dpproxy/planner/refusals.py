@@ -103,8 +103,9 @@ def _is_plain(select: exp.Select, table: str) -> bool:
 
 
 def _source(select: exp.Select) -> str:
-    """What stands behind FROM, with its joins and its WHERE."""
+    """What stands behind FROM, with its joins, but for those of a rewrite, and its WHERE."""
     kept = {key: select.args.get(key) for key in ("from_", "joins", "laterals", "where")}
+    kept["joins"] = [j for j in kept["joins"] or () if not j.alias_or_name.startswith("#")]
     copy = exp.Select(**{key: value for key, value in kept.items() if value}).copy()
     return copy.sql(dialect="postgres", comments=False).split(" FROM ", 1)[-1].removeprefix("SELECT FROM ")
 

@@ -1,6 +1,6 @@
 """FROM over protected rows: which joins keep the privacy unit, and how many rows one unit then has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -79,7 +79,7 @@ def join_rows(
     Errors: PD002 where the unit would be lost, 0A000 for joins that are not followed, 54001 for too many rows a unit.
     """
     items, padded = _ordered(_by_names(items))
-    hidden = frozenset((i.scan.alias, name) for i in items for name in i.using)
+    hidden = frozenset((i.scan.alias, name) for i in items for name in (*i.using, *_own(i.scan)))
     present = _never_null(items)
     items = _nullable(items)
     named = _together(items, padded, hidden, inner, outer)
@@ -209,6 +209,11 @@ def _held(scan: Scan, referred_to: Sequence[tuple[str, ...]], planning: Planning
         select = truncated(select, scan.unit, scan.content, scan.most)
     item = nodes.Subquery(select, planning.reserve("t"))
     return replace(scan, item=item, held=True)
+
+
+def _own(scan: Scan) -> Iterator[str]:
+    """What a rewrite joined and reads by its full name: no star shows it."""
+    return (f.name for f in scan.fields if scan.alias.startswith("#") and f.name.startswith("#"))
 
 
 def _never_null(items: Sequence[FromItem]) -> frozenset[str]:

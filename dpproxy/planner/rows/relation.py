@@ -165,7 +165,12 @@ class JoinedRows(PartlyShown, Struct, frozen=True):
                 f'missing FROM-clause entry for table "{node.table}"', position=position(node)
             )
         scans = [s for s in self.scans if not node.table or s.alias == node.table]
-        names = (f.name for s in scans for f in s.fields if not isinstance(f, Identifier))
+        names = (
+            f.name
+            for s in scans
+            for f in s.fields
+            if not isinstance(f, Identifier) and (s.alias, f.name) not in self.hidden
+        )
         raise unknown_column(node, scans[0].table, names)
 
     def candidates(self, node: exp.Column) -> Iterator[tuple[Scan, Field]]:
