@@ -103,8 +103,9 @@ def _parts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 def _is_list(test: exp.In, env: Env) -> bool:
     query = test.args.get("query")
-    is_one = query is not None and type(test.this.unnest()) is exp.Column and len(query.selects) == 1
-    return is_one and _is_released(query, env)
+    if query is None or type(test.this.unnest()) is not exp.Column:
+        return False
+    return len(query.selects) == 1 and _is_released(query, env)
 
 
 def _is_released(query: exp.Expr, env: Env) -> bool:
