@@ -233,8 +233,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     kept = inside_view(select, planning, env)
     if kept is not None:
         return inside(select, kept, planning, env, top=top)
-    select = with_memberships(among_listed(select, planning, env), planning, env)
-    select = with_lookups(select, planning, env)
+    select = _joined(among_listed(select, planning, env), planning, env, top=top)
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env, top=top)
@@ -249,6 +248,13 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
         if is_individual(select):
             return individual(select, found, planning, env)
     return _of_rows(select, found, alias, planning, env, top=top)
+
+
+def _joined(select: exp.Select, planning: Planning, env: Env, *, top: bool) -> exp.Select:
+    """With what is released, or looked up, of each row beside the rows; these are not shown."""
+    if top and not any(map(select.args.get, ("group", "distinct"))):
+        return select
+    return with_lookups(with_memberships(select, planning, env), planning, env)
 
 
 def _joined_laterals(

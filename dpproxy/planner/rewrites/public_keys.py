@@ -197,11 +197,20 @@ def among_listed(select: exp.Select, planning: Planning, env: Env) -> exp.Select
     return copy
 
 
+def _entries(nodes: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
+    """Those in sets of keys, too."""
+    for node in nodes:
+        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
+            yield from _entries(node.expressions)
+        else:
+            yield node
+
+
 def keys_of(select: exp.Select) -> Iterator[exp.Expr]:
     """What GROUP BY names, by places and aliases too."""
     named = {e.alias: e.unalias() for e in select.expressions if e.alias}
     group = select.args.get("group")
-    for node in () if group is None else group.expressions:
+    for node in () if group is None else _entries(group.expressions):
         place = int(node.name) if isinstance(node, exp.Literal) and node.name.isdigit() else 0
         if 0 < place <= len(select.expressions):
             yield select.expressions[place - 1].unalias()

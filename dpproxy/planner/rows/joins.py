@@ -213,7 +213,7 @@ def _held(scan: Scan, referred_to: Sequence[tuple[str, ...]], planning: Planning
 
 def _own(scan: Scan) -> Iterator[str]:
     """What a rewrite joined and reads by its full name: no star shows it."""
-    return (f.name for f in scan.fields if scan.alias.startswith("#") and f.name.startswith("#"))
+    return (f.name for f in scan.fields if scan.alias.startswith(("#in", "#look")) and f.name.startswith("#"))
 
 
 def _never_null(items: Sequence[FromItem]) -> frozenset[str]:
