@@ -168,6 +168,8 @@ class Dialect(Struct, frozen=True):
     """The sum of whole numbers of 64 bits over a window, from a text and OVER; None where no window is printed."""
     listed: Callable[[str, str], str] = "(SELECT * FROM (VALUES {}) AS listed({}))".format
     """Rows of values as an item of FROM, with the names of its columns."""
+    asks_in_keys: bool = True
+    """A subquery may be asked in what is grouped by."""
 
     def construct(self, node: nodes.Expr) -> Construct:
         """How one construct is written. Raises ``Unsupported`` for one that is not listed."""

@@ -138,6 +138,7 @@ class _Printer:
             raise Unanswered("this clause of a query")
         if node.distinct_on:
             raise Unanswered("DISTINCT ON")
+        self._check_keys(node)
         scope = _Scope(outer=outer)
         source = self._from(node, scope)
         items = [item for e in node.items for item in self._shown(e, scope)]
@@ -238,6 +239,14 @@ class _Printer:
     def _group(self, group: Sequence[nodes.Expr | nodes.Sets], scope: _Scope) -> str:
         keys = [e.text if isinstance(e, nodes.Number) else self._key(e, scope) for e in group]
         return f" GROUP BY {', '.join(keys)}" if keys else ""
+
+    def _check_keys(self, node: nodes.Select) -> None:
+        """Some engines ask no subquery in a key. Raises ``Unsupported``."""
+        if self._dialect.asks_in_keys:
+            return
+        keys = [node.items[int(e.text) - 1] if isinstance(e, nodes.Number) else e for e in node.group]
+        if any(key.has(nodes.Exists) or key.has(nodes.InQuery) for key in keys):
+            raise Unanswered("a subquery in what is grouped by")
 
     def _key(self, node: nodes.Expr | nodes.Sets, scope: _Scope) -> str:
         if isinstance(node, nodes.Sets):

@@ -128,8 +128,9 @@ CASTS: Mapping[str, Construct] = {
 def dialect(table: Callable[[str, str], str]) -> Dialect:
     """Spark; ``table`` gives the name under which a table is read there."""
     return Dialect(
-        ENGINE, quoted, table, one_form, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS, grouped, MOST_CALLS
-    )
+        ENGINE, quoted, table, one_form, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS, grouped, MOST_CALLS,
+        asks_in_keys=False,
+    )  # fmt: skip
 
 
 _SIGNS = "it's\\$"

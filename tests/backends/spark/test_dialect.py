@@ -120,3 +120,11 @@ def test_what_is_not_listed_is_refused():
     assert set(OPERATORS) == set(SIGNS)
     with pytest.raises(Unsupported, match="this construct"):
         transpiled("SELECT EXP(1e0) AS v", dialect(lambda _, name: name), lambda *_: None)
+
+
+def test_a_subquery_in_a_key_is_refused_before_it_is_charged():
+    asked = 'EXISTS(SELECT 1 FROM (SELECT 1 AS "id") AS "t" WHERE "id" = 1)'
+    for key in (asked, f"CASE WHEN {asked} THEN 1 ELSE 0 END", '1 IN (SELECT 1 AS "id")'):
+        sql = f'SELECT {key} AS "k0", CAST(COUNT(*) AS INT128) AS m0 FROM (SELECT 1 AS "k") AS "many" GROUP BY 1'
+        with pytest.raises(Unsupported, match="a subquery in what is grouped by"):
+            transpiled(sql, dialect(lambda _, name: name), lambda *_: None)
