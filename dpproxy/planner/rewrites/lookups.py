@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from dpproxy.aggregates.table import is_call
 from dpproxy.analysis import duck
 from dpproxy.planner.keys.grouping import has_aggregates
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row, one_of_rows
-from dpproxy.planner.rewrites.memberships import is_of_people, places
+from dpproxy.planner.rewrites.memberships import is_in_call, is_of_people, places
 from dpproxy.planner.rewrites.public_keys import Tables
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env, apart
@@ -21,7 +20,7 @@ from dpproxy.planner.rows.sources import Env, apart
 
 def with_lookups(select: exp.Select, planning: Planning, env: Env) -> exp.Select:
     """A copy with such subqueries joined; the SELECT itself where it has none."""
-    if not any(True for _ in _subqueries(select)) or not is_of_people(select, planning, env):
+    if next(_subqueries(select), None) is None or not is_of_people(select, planning, env):
         return select
     found = {node: held for node in _subqueries(select) if (held := _lookup(node, planning, env)) is not None}
     if not found:
@@ -43,10 +42,10 @@ def _subqueries(select: exp.Select) -> Iterator[exp.Subquery]:
     """Those for one value in what is computed of each row."""
     for place in places(select):
         for node in own_nodes(place):
-            if type(node) is exp.Subquery and type(node.parent) not in (exp.In, exp.Exists):
-                above = node.find_ancestor(exp.AggFunc, exp.Filter, exp.Window, exp.Select)
-                if above is select and type(node.this) is exp.Select and not is_call(node):
-                    yield node
+            if type(node) is not exp.Subquery or type(node.this) is not exp.Select:
+                continue
+            if type(node.parent) is not exp.In and not is_in_call(node, place):
+                yield node
 
 
 def _lookup(node: exp.Subquery, planning: Planning, env: Env) -> Grouped | None:

@@ -72,7 +72,7 @@ def _tests(select: exp.Select, env: Env) -> Iterator[exp.In]:
     """The tests of WHEN, outside aggregates, whether a column is among values that are released."""
     for place in places(select):
         for case in (n for n in own_nodes(place) if type(n) is exp.Case and n.args.get("this") is None):
-            if not _is_in_call(case, place):
+            if not is_in_call(case, place):
                 for branch in case.args["ifs"]:
                     yield from (t for t in _parts(branch.this) if type(t) is exp.In and _is_list(t, env))
 
@@ -84,7 +84,8 @@ def places(select: exp.Select) -> list[exp.Expr]:
     return [] if has_aggregates(select) else select.expressions
 
 
-def _is_in_call(node: exp.Expr | None, place: exp.Expr) -> bool:
+def is_in_call(node: exp.Expr | None, place: exp.Expr) -> bool:
+    """Whether an aggregate or a window function inside ``place`` stands around it."""
     while node is not None and node is not place.parent:
         if is_call(node) or isinstance(node, exp.Window):
             return True
