@@ -30,8 +30,11 @@ from dpproxy.algebra.nodes import (
 def layered(query: Select) -> Select:
     """The same rows, of a SELECT over releases."""
     found = _Layers()
+    known: dict[int, Node] = {}
     taken = {
-        name: found.of(part, {}) if isinstance(part, Expr) else tuple(found.of(each, {}) for each in part)
+        name: found.of(part, {}, known)
+        if isinstance(part, Expr)
+        else tuple(found.of(each, {}, known) for each in part)
         for name in ("items", "where", "order")
         if (part := getattr(query, name))
     }
@@ -39,6 +42,7 @@ def layered(query: Select) -> Select:
     return replace(query, **taken, source=found.source(query.source), joins=joins)
 
 
+_Values = Mapping[str, Sequence[Expr]]
 _MEANT = frozenset((Local, Let, Select, Combined))
 
 
@@ -49,19 +53,20 @@ class _Layers(Struct):
     depths: dict[ColumnRef, int] = field(default_factory=dict)
     layers: dict[str, list[list[Expr]]] = field(default_factory=dict)
 
-    def of(self, node: Node, local: Mapping[str, Sequence[Expr]]) -> Node:
-        """A node without ``Let``; ``local`` are the values of those around."""
-        return node.transform(lambda part: self._placed(part, local), {})
+    def of(self, node: Node, local: _Values, known: dict[int, Node]) -> Node:
+        """A node without ``Let``; ``local`` are the values of those around, ``known`` what came of nodes there."""
+        return node.transform(lambda part: self._placed(part, local, known), known)
 
-    def _placed(self, node: Node, local: Mapping[str, Sequence[Expr]]) -> Node | None:
+    def _placed(self, node: Node, local: _Values, known: dict[int, Node]) -> Node | None:
         if type(node) not in _MEANT:  # most nodes
             return None
         match node:
             case Local(name, place):
                 return local[name][place]
             case Let(name, values, made):
-                named = [self._column(self.of(value, local)) for value in values]
-                return self.of(made, {**local, name: named})
+                named = [self._column(self.of(value, local, known)) for value in values]
+                found = known[id(node)] = self.of(made, {**local, name: named}, {})
+                return found
             case _:
                 return node  # a query: its own columns are shared there
 
@@ -69,11 +74,11 @@ class _Layers(Struct):
         """What stands for a value: a column or a constant, or a new column."""
         if not isinstance(value, Expr):
             raise TypeError("a value is an expression")
-        read = set(value.find_all(ColumnRef))
-        if isinstance(value, ColumnRef) or not read:
-            return value
-        found = self.places.get(value)
+        found = value if isinstance(value, ColumnRef) else self.places.get(value)
         if found is None:
+            read = set(value.find_all(ColumnRef))
+            if not read:
+                return value
             [release] = {column.table or "" for column in read}
             depth = 1 + max(self.depths.get(column, -1) for column in read)
             layers = self.layers.setdefault(release, [])

@@ -72,3 +72,19 @@ def test_queries_inside_share_their_own():
 def test_without_values_nothing_changes():
     query = select(A)
     assert layered(query) == query
+
+
+def test_what_stands_in_several_places_is_made_once(monkeypatch: pytest.MonkeyPatch):
+    tower = A
+    for _ in range(40):
+        tower = _squared(nodes.Let("l", (tower,), _squared(nodes.Local("l", 0))))
+    called = []
+    made = nodes.Node.transform
+
+    def counted(node: nodes.Node, *more: object) -> nodes.Node:
+        called.append(node)
+        return made(node, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(nodes.Node, "transform", counted)
+    layered(select(tower, tower))
+    assert len(called) < 1000  # without, each of 40 doubles it
