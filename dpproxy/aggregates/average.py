@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
@@ -15,6 +16,7 @@ from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType
+from udfs.mechanisms.averaged import Draw
 from udfs.mechanisms.linear import Linear
 
 
@@ -70,6 +72,16 @@ class Average(Struct, frozen=True):
         """Of the argument's bounds."""
         return float(self.argument.centre * self.argument.unit)
 
+    @property
+    def unit(self) -> float:
+        """What a step of the sum is worth."""
+        return float(self.argument.unit)
+
+    @property
+    def farthest(self) -> float:
+        """From the middle, a value can be."""
+        return self.argument.centred_width * self.unit
+
     def _clamp(self, distance: nodes.Expr) -> nodes.Expr:
         """The middle plus a distance, inside the declared bounds."""
         return self._clamped(duck.binary("+", duck.double(self.middle), distance))
@@ -92,6 +104,11 @@ class Average(Struct, frozen=True):
         total = steps_to_value(columns[0], self.argument.unit)
         return total, duck.call("greatest", duck.cast(columns[1], "DOUBLE"), duck.double(1.0))
 
+    def apart(self, columns: Sequence[nodes.Expr]) -> tuple[nodes.Expr, nodes.Expr]:
+        """The distance from the middle as it was drawn, also outside of the bounds, and the number of rows."""
+        total, count = self._parts(columns)
+        return duck.binary("/", total, count), count
+
     def drawn(self, columns: Sequence[nodes.Expr], noise: Noise) -> Drawn:
         """The draw outside of the bounds, too, and its law, as DOUBLEs: the count's noise counts from the middle on."""
         total, count = self._parts(columns)
@@ -105,7 +122,7 @@ class Average(Struct, frozen=True):
 
         So S - d n has the variance of this and of (d - shift) n together, for every d.
         """
-        unit, (total, number) = float(self.argument.unit), noise.sd
+        unit, (total, number) = self.unit, noise.sd
         shift = noise.covariances.get((0, 1), 0.0) / number**2 if number else 0.0
         return unit * math.sqrt(max(0.0, total**2 - (shift * number) ** 2)), unit * shift
 
@@ -127,7 +144,7 @@ class Average(Struct, frozen=True):
             return self._clamped(f.minus(value, reach)), self._clamped(f.plus(value, reach))
         halves = noise.half_width((1 + confidence) / 2)
         total, count = self._parts(columns)
-        reach, slack = duck.double(halves[0] * float(self.argument.unit)), duck.double(float(halves[1]))
+        reach, slack = duck.double(halves[0] * self.unit), duck.double(float(halves[1]))
         few = duck.call("greatest", duck.binary("-", count, slack), duck.double(1.0))
         many = duck.binary("+", count, slack)
         low, high = duck.binary("-", total, reach), duck.binary("+", total, reach)
@@ -138,8 +155,7 @@ class Average(Struct, frozen=True):
 
     def _off(self, noise: Noise, confidence: Fraction) -> _Off:
         """How far off both released numbers are together: by their joint law, else by the union bound."""
-        unit = float(self.argument.unit)
-        farthest, linear = self.argument.centred_width * unit, Linear.of(noise.draws, confidence)
+        unit, farthest, linear = self.unit, self.farthest, Linear.of(noise.draws, confidence)
         if linear is not None:
             total, number = linear.reach((unit, 0.0)), linear.reach((0.0, 1.0))
             return _Off(total, number, self.middle, farthest, linear, unit)
@@ -170,3 +186,17 @@ class Average(Struct, frozen=True):
         low, high = self.limits
         words = f"about {top:.6g} / count"
         return Error(f"({width:.15g}, {noise.rows})", None, None, words, top, span=high - low)
+
+
+class ReleasedAverage(Struct, frozen=True):
+    """An average in the rows of a relation: its sum and its number are released ``columns``, one draw in each row."""
+
+    average: Average
+    columns: tuple[nodes.Expr, ...]
+    noise: Noise
+    draws: tuple[Draw, Draw]
+
+    def of(self, table: str) -> "ReleasedAverage":
+        """In a relation of this name."""
+        named = (replace(c, table=table) for c in self.columns if isinstance(c, nodes.ColumnRef))
+        return replace(self, columns=tuple(named))

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.average import Average, ReleasedAverage
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.geometric import GeometricMean
 from dpproxy.aggregates.joint import COUNT
@@ -93,7 +93,8 @@ def answer(
             columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
         else:
             chosen = is_chosen or vanishes(node)
-            columns[index] = _passed_on(columns[index], accuracy, scope.calls.get(node), chosen=chosen)
+            passed = _passed_on(columns[index], accuracy, scope.calls.get(node), chosen=chosen)
+            columns[index] = replace(passed, mean=_mean(node, scope, more))
     return AnswerQuery(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
 
@@ -262,6 +263,15 @@ def _passed_on(
     reach = None if accuracy.place is None else duck.column(f"c{accuracy.place}")
     passed = replace(accuracy, chosen=chosen, place=None, noise=_row_noise(call))
     return replace(column, accuracy=passed, reach=reach)
+
+
+def _mean(node: exp.Expr, scope: ReleasedScope, more: _More) -> ReleasedAverage | None:
+    """What is known of an average that is one draw in each row, which no other row has."""
+    call = scope.calls.get(node)
+    mean = None if call is None or scope.apart else call.mean
+    if mean is None:
+        return None
+    return replace(mean, columns=tuple(duck.column(f"c{more.place(column)}") for column in mean.columns))
 
 
 def _row_noise(call: AggregateCall | None) -> RowNoise | None:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from udfs.mechanisms.averaged import BEYOND, ROUNDING, SCALE, Averaged, Draw, Floats
+from udfs.mechanisms.averaged import BEYOND, ROUNDING, SCALE, Averaged, Draw, Floats, SymmetricNoise
 from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
 from udfs.mechanisms.staircase import Staircase
@@ -76,27 +76,27 @@ class Linear(Struct, frozen=True):
         return hypot(*(w * s for w, s in zip(weights, self.scales, strict=True))) * (1 + ROUNDING) + halves
 
 
-class _Squares(Struct, frozen=True):
+class Squares(Struct, frozen=True):
     """The law of a number that is not negative: values and their shares; what is ``missing`` is infinitely large."""
 
     values: Floats
     shares: Floats
     missing: float
 
-    def plus(self, other: "_Squares") -> "_Squares":
+    def plus(self, other: "Squares") -> "Squares":
         """The law of a sum of independent numbers, or of larger ones."""
         sums = np.add.outer(self.values, other.values).ravel()
         top = float(sums.max())
         cells = np.ceil(sums * (_CELLS / top)).astype(np.int64)
         shares = np.bincount(cells, np.multiply.outer(self.shares, other.shares).ravel(), _CELLS + 1)
         values = np.arange(_CELLS + 1, dtype=np.float64) * (top / _CELLS * (1 + ROUNDING))
-        return _Squares(
+        return Squares(
             values[shares > 0], shares[shares > 0].astype(np.float64), self.missing + other.missing
         )
 
-    def times(self, factor: float, many: int) -> "_Squares":
+    def times(self, factor: float, many: int) -> "Squares":
         """The law of the sum of so many, each times a factor."""
-        one = _Squares(self.values * factor, self.shares, self.missing)
+        one = Squares(self.values * factor, self.shares, self.missing)
         found = one
         for bit in f"{many:b}"[1:]:
             found = found.plus(found)
@@ -126,7 +126,7 @@ def _linear(numbers: tuple[Number, ...], confidence: Fraction) -> Linear | None:
     else:
         sizes = [hypot(*(_size(d, n) for d in drawn)) for n in range(len(means))]
         least, without = (
-            _least(_exponential if kinds == {Laplace} else _normal, a) for a in (allowed, allowed / 2)
+            least_of(exponential if kinds == {Laplace} else normal, a) for a in (allowed, allowed / 2)
         )
         alike = [1 / s for s in sizes if s]
         if alike and (without - least) * sqrt(len(alike)) < on_top * sum(alike):
@@ -160,7 +160,7 @@ def _staircases(drawn: Sequence[_Drawn], count: int, allowed: float) -> list[flo
     if terms > MOST_TERMS:
         return None
     made = [
-        _levels(d.mechanism, d.components, allowed, terms)
+        levels_of(d.mechanism, d.components, allowed, terms)
         for d in drawn
         if isinstance(d.mechanism, Staircase)
     ]
@@ -173,7 +173,7 @@ def _staircases(drawn: Sequence[_Drawn], count: int, allowed: float) -> list[flo
     ]
     if not any(whole):
         return whole
-    squares: _Squares | None = None
+    squares: Squares | None = None
     for (_, law), d, of in zip(made, drawn, sizes, strict=True):
         most = max((s / w) ** 2 for s, w in zip(of, whole, strict=True) if w)
         part = law.times(most, d.terms)
@@ -186,13 +186,13 @@ def _staircases(drawn: Sequence[_Drawn], count: int, allowed: float) -> list[flo
         tails = _sum_of_uniform(x / np.sqrt(squares.values), uniform)
         return float(np.dot(squares.shares, tails)) * (1 + ROUNDING) + squares.missing
 
-    least = _least(beyond, allowed)
+    least = least_of(beyond, allowed)
     return [size * least for size in whole]
 
 
-def _levels(
+def levels_of(
     mechanism: Staircase, components: Sequence[int], allowed: float, terms: int
-) -> tuple[list[float], _Squares]:
+) -> tuple[list[float], Squares]:
     """Scales of components, and the law of what the level makes of their squares, at most."""
     missing = allowed / (BEYOND * terms)
     lasts, shares = _cells(mechanism, missing)
@@ -203,7 +203,7 @@ def _levels(
     for (side, more), scale in zip(sides, scales, strict=True):
         if scale:
             values = np.maximum(values, ((side + more * lasts) / (sqrt(12) * scale)) ** 2)
-    return scales, _Squares(values * (1 + ROUNDING), shares, missing)
+    return scales, Squares(values * (1 + ROUNDING), shares, missing)
 
 
 @lru_cache(maxsize=256)
@@ -254,13 +254,17 @@ def _moments(many: int) -> list[float]:
 
 def _size(drawn: _Drawn, number: int) -> float:
     """Of the exponential, or normal, law that one number's noise is more peaked than."""
-    mechanism = drawn.mechanism
-    ratio = None if isinstance(mechanism, Staircase) else mechanism.ratios[drawn.components[number]]
+    one = size_of(drawn.mechanism, drawn.components[number])
+    return one * drawn.shares[number] * sqrt(drawn.terms)
+
+
+def size_of(mechanism: SymmetricNoise, component: int) -> float:
+    """The same of one draw of a component; 0 without noise, and of what is no such mechanism."""
+    ratio = mechanism.ratios[component] if isinstance(mechanism, Laplace | Gaussian) else None
     if ratio is None:
         return 0.0
     rest = min(float(1 - ratio.fraction), nextafter(1.0, 0.0))  # less is a wider law
-    one = 1 / rest - 0.5 if isinstance(mechanism, Laplace) else _wider(-1 / (2 * log1p(-rest)))
-    return one * drawn.shares[number] * sqrt(drawn.terms)
+    return 1 / rest - 0.5 if isinstance(mechanism, Laplace) else _wider(-1 / (2 * log1p(-rest)))
 
 
 def _wider(v: float) -> float:
@@ -269,17 +273,17 @@ def _wider(v: float) -> float:
     return sqrt(max(v + 2 / pi, 2 / (pi * near**2)))
 
 
-def _exponential(x: float) -> float:
+def exponential(x: float) -> float:
     """P(abs(T) > x) at most, for a sum T of two-sided exponential numbers whose squared scales add up to 1."""
     return exp(-x) + (0.0 if x >= FAR else _STEEPEST / x**2 * exp(-x * x / 6))
 
 
-def _normal(x: float) -> float:
+def normal(x: float) -> float:
     """P(abs(T) > x) at most, for a sum T of numbers more peaked than normal ones whose variances add up to 1."""
     return erfc(x / sqrt(2))
 
 
-def _least(beyond: Callable[[float], float], allowed: float) -> float:
+def least_of(beyond: Callable[[float], float], allowed: float) -> float:
     """The least x, about, with ``beyond`` at most what is allowed; always one with that."""
     low, high = 0.0, 1.0
     while beyond(high) > allowed:

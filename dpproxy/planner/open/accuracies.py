@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.aggregates import averages
 from dpproxy.aggregates import formulas as f
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy
@@ -178,7 +179,16 @@ class Accuracies(Struct, frozen=True, dict=True):
         if type(_called(part)) not in (exp.Sum, exp.Avg) or (self.grouped and type(part) is exp.Window):
             return False
         noise = self._column(part).noise
-        return noise is not None and noise.draw is not None and len(self.rows.sources) == 1
+        if noise is None or len(self.rows.sources) != 1:
+            return False
+        return noise.draw is not None or self._found(part).mean is not None
+
+    def _found(self, part: exp.Expr) -> OpenColumn:
+        """The column that a part is of."""
+        found = self.rows.find(_called(part).this.unnest())
+        if found is None:
+            raise AssertionError("it is of a column")
+        return found
 
     def _of_part(self, part: exp.Expr) -> Distance | None:
         """The distance of a value; of all values it holds together."""
@@ -215,10 +225,10 @@ class Accuracies(Struct, frozen=True, dict=True):
         [found] = noisy(part, self.rows)
         return found
 
-    def _total(self, part: exp.Expr) -> Distance:
+    def _total(self, part: exp.Expr) -> Distance | None:
         """Of the sum or mean of up to as many draws as there are rows, of a group or a frame."""
         noise, rows = self._column(part).noise, max(1, self.rows.rows)
-        if noise is None or noise.draw is None:
+        if noise is None:
             raise AssertionError("a total has a law")
         is_frame = type(part) is exp.Window and any(
             part.args.get(a) for a in ("partition_by", "order", "spec")
@@ -227,11 +237,16 @@ class Accuracies(Struct, frozen=True, dict=True):
         share = (self.planning.beside if self._is_beside else 1) * len(self._totals) * many
         confidence = 1 - (1 - self.confidence) / share
         is_mean = type(_called(part)) is exp.Avg
+        behind = over(part, self.scope) if isinstance(part, exp.Window) else _alone
+        if noise.draw is None:
+            mean = self._found(part).mean
+            return (
+                None if mean is None else averages.total(mean, type(_called(part)), rows, confidence, behind)
+            )
         if many == 1 and not is_mean:
             draw = replace(noise.draw, terms=noise.draw.terms * rows)
             return noise.unit * Averaged((draw,)).half_width(confidence)
         reach = noise.unit * sqrt(noise.draw.variance) * widest(noise.draw, rows, confidence)
-        behind = over(part, self.scope) if isinstance(part, exp.Window) else _alone
         column = self.rows.column(_called(part).this.unnest()).sql
         root = duck.call("sqrt", duck.cast(behind(nodes.Call("count", (column,))), "DOUBLE"))
         if not is_mean:
@@ -326,7 +341,7 @@ def _told(column: OpenColumn, reach: nodes.Expr | None) -> tuple[OpenColumn, nod
     accuracy = column.accuracy
     if accuracy is not None and accuracy.half is None and not accuracy.words and reach is None:
         column = replace(column, accuracy=UNPROVED)
-    return replace(column, reach=None), reach
+    return replace(column, reach=None, mean=None), reach
 
 
 def merged(query: nodes.Query, many: int, reaches: Sequence[str]) -> nodes.Select:

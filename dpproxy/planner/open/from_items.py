@@ -161,6 +161,7 @@ def _source(entry: FromEntry, planning: Planning, before: OpenRows | None = None
             c,
             typed=replace(c.typed, sql=duck.column(f"c{i}", name), presence=None, is_constant=False),
             reach=c.reach and replace(c.reach, table=name),
+            mean=c.mean and c.mean.of(name),
         )
         for i, c in enumerate(relation.columns)
     ]

@@ -3,6 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dpproxy.aggregates.average import ReleasedAverage
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy, Bound, Error, Possible
 from dpproxy.analysis.typed import Typed
@@ -25,6 +26,8 @@ class OpenColumn(Struct, frozen=True):
     """Of a value that is made of released ones, where it is shown as it is here."""
     reach: nodes.ColumnRef | None = None
     """The column of the relation that is this distance in each row, where it differs: behind those that are shown."""
+    mean: ReleasedAverage | None = None
+    """It is an average of which each row has a draw of its own; what was drawn stands behind the other columns."""
     possible: Possible | None = None
     """What such a value can be before noise."""
     bound: Bound | None = None

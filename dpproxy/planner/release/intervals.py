@@ -14,6 +14,7 @@ from functools import partial
 from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.aggregates import averages
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.mode import Mode
@@ -116,7 +117,7 @@ def _is_of_all(window: exp.Expr, calls: Mapping[exp.Expr, AggregateCall]) -> boo
     if type(window.this) not in OF_ALL_ROWS:
         return False
     added = calls.get(window.this.this.unnest())
-    return type(window.this) not in _TOTALS or added is None or added.draw is None
+    return type(window.this) not in _TOTALS or added is None or (added.draw or added.mean) is None
 
 
 def vanishes(node: exp.Expr) -> bool:
@@ -357,13 +358,15 @@ class _OfCalls(Distances):
 
         None where it is of anything else.
         """
-        call = self._released.calls.get(added)
+        call, rows = self._released.calls.get(added), max(1, self._released.candidates)
+        if call is not None and call.mean is not None and isinstance(node, exp.Window):
+            return averages.total(call.mean, type(node.this), rows, self._confidence, over(node, self._scope))
         if call is None or call.draw is None:
             return None
         sd = call.error(self._confidence).noise_sd
         if not sd:
             return None
-        reach = widest(call.draw[0], max(1, self._released.candidates), self._confidence)
+        reach = widest(call.draw[0], rows, self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
         many = as_double(compile_expression(counted, self._scope))
         total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))

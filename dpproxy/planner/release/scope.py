@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
-from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.average import Average, ReleasedAverage
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.geometric import GeometricMean
 from dpproxy.aggregates.model import Aggregate, Noise
@@ -62,6 +62,15 @@ class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
         match self.noise.draws:
             case (Draw(terms=1) as draw,) if self.law is None and isinstance(self.aggregate, Count | Sum):
                 return draw, self.aggregate.weights[0]
+        return None
+
+    @property
+    def mean(self) -> ReleasedAverage | None:
+        """An average that is one draw in each row, which no other row has."""
+        match self.noise.draws:
+            case (Draw(terms=1) as total, Draw(terms=1) as number) if self.law is None:
+                if isinstance(self.aggregate, Average):
+                    return ReleasedAverage(self.aggregate, self.columns, self.noise, (total, number))
         return None
 
     def by_law(self, made: Callable[[Noise], nodes.Expr]) -> nodes.Expr:

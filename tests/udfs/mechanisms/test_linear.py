@@ -269,5 +269,5 @@ def test_one_two_sided_exponential_number_is_farther_out_than_sums_of_several():
 
 def test_bounds_of_two_sided_exponential_numbers_fall_to_that_of_one():
     for x in (1.0, 2.0, 2.9):
-        assert linear._exponential(x) > math.exp(-x)
-    assert linear._exponential(linear.FAR) == math.exp(-linear.FAR)
+        assert linear.exponential(x) > math.exp(-x)
+    assert linear.exponential(linear.FAR) == math.exp(-linear.FAR)
