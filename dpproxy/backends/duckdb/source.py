@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 from dpproxy.algebra.plan import PREPARED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.duckdb import growth
-from dpproxy.backends.duckdb.constraints import constraints
-from dpproxy.backends.duckdb.types import ENUM, column_type, labels
-from dpproxy.backends.duckdb.views import column_names, views
+from dpproxy.backends.duckdb.schema import ENUM, column_names, column_type, constraints, labels, views
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.places import together
 from dpproxy.sql.quoting import identifier, literal
