@@ -60,25 +60,34 @@ def asked(source: Source, part: Part) -> Rows:
     return plain(list(zip(*(c.to_pylist() for c in table.columns), strict=True)))
 
 
-def expected(file: Path, part: Part) -> Rows | None:
-    """What DuckDB gives; None where that depends on which rows of a unit are kept, which each engine chooses anew."""
-    is_cut = part.truncated or any(table.truncated for table in part.prepares)
-    found = [_computed(file, part, secret) for secret in (SECRETS if is_cut else (SECRET,))]
-    return found[0] if all(rows == found[0] for rows in found) else None
+class Reference:
+    """DuckDB itself over the rows of a file that nobody writes to: one connection for all parts of a test."""
 
+    def __init__(self, file: Path) -> None:
+        self._connection = duckdb.connect(config={"threads": "1"})
+        self._connection.execute(
+            f"ATTACH ':memory:' AS {PREPARED}; ATTACH '{file}' AS held (READ_ONLY); USE held"
+        )
+        for name, value in LOCKED.items():
+            self._connection.execute(f"SET {name} = '{value}'")
 
-def _computed(file: Path, part: Part, secret: str) -> Rows:
-    if not part.prepares:
-        with duckdb.connect(file, read_only=True, config=LOCKED) as connection:
-            return plain(connection.execute(part.exact, given(part, secret)).fetchall())
-    with duckdb.connect() as connection:
-        connection.execute(f"ATTACH ':memory:' AS {PREPARED}; ATTACH '{file}' AS held (READ_ONLY); USE held")
+    def expected(self, part: Part) -> Rows | None:
+        """None where what it gives depends on which rows of a unit are kept, which each engine chooses anew."""
+        is_cut = part.truncated or any(table.truncated for table in part.prepares)
+        found = [self._computed(part, secret) for secret in (SECRETS if is_cut else (SECRET,))]
+        return found[0] if all(rows == found[0] for rows in found) else None
+
+    def _computed(self, part: Part, secret: str) -> Rows:
         for table in part.prepares:
             values: dict[str, object] = {"1": secret} if table.truncated else {}
-            connection.execute(
-                f"CREATE TABLE {PREPARED}.main.{table.name} AS {printing.text(table.query)}", values
+            name = f"{PREPARED}.main.{table.name}"
+            self._connection.execute(
+                f"CREATE OR REPLACE TABLE {name} AS {printing.text(table.query)}", values
             )
-        return plain(connection.execute(part.exact, given(part, secret)).fetchall())
+        return plain(self._connection.execute(part.exact, given(part, secret)).fetchall())
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 def plain(rows: Rows) -> Rows:

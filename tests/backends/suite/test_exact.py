@@ -1,6 +1,7 @@
 """The exact stage gives the same whole numbers on every engine."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,7 @@ from dpproxy.algebra.plan import Part
 from dpproxy.backends.source import Source
 from dpproxy.values.errors import Unsupported
 from tests.backends.suite.engines import ENGINES, Engine, opened, serving
-from tests.backends.suite.stages import asked, expected, parts_of, world_of
+from tests.backends.suite.stages import Reference, asked, parts_of, world_of
 from tests.golden.records import read
 from tests.golden.world import World, build
 from tests.shapes.data import DDL, POLICY
@@ -52,11 +53,12 @@ def test_an_everyday_statement_gives_the_same_numbers(
     world, file = shapes
     parts = parts_of(replace(world, prepared=engine.prepared), shape.sql)
     assert parts
-    for part in parts:
-        source.check(part.query, part.prepares)
-        wanted = expected(file, part)
-        assert wanted is not None, "a bound of the policy cuts"
-        assert asked(source, part) == wanted
+    with closing(Reference(file)) as reference:
+        for part in parts:
+            source.check(part.query, part.prepares)
+            wanted = reference.expected(part)
+            assert wanted is not None, "a bound of the policy cuts"
+            assert asked(source, part) == wanted
 
 
 def is_refused(source: Source, part: Part) -> bool:
@@ -91,14 +93,14 @@ def test_a_golden_statement_gives_the_same_numbers_or_is_refused_first(
     file = tmp_path / "world.duckdb"
     world = replace(world_of(golden.header, file), prepared=engine.prepared)
     refused = 0
-    with opened(engine, file, tmp_path, request) as source:
+    with opened(engine, file, tmp_path, request) as source, closing(Reference(file)) as reference:
         for record in records:
             for part in parts_of(world, record.statement, record.options):
                 if is_refused(source, part):
                     refused += 1
                     continue
                 found = asked(source, part)
-                wanted = expected(file, part)
+                wanted = reference.expected(part)
                 assert wanted is None or found == wanted, part.exact
     if path.stem not in REFUSED.get(engine.name, set()) | OF_DUCKDB:
         share = 2 / 3 if path.stem in MOSTLY_REFUSED else 1 / 3
