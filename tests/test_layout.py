@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 from tests.sources import PRODUCT, ROOT, name, tree
 
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
@@ -71,3 +73,9 @@ def test_only_the_packages_stand_at_the_top():
 def test_folders_are_flat():
     for path in PRODUCT:
         assert len(path.relative_to(ROOT).parts) <= 4, f"{name(path)} is too deep"
+
+
+def test_a_file_is_run_by_one_worker(request: pytest.FixtureRequest):
+    """Its servers and tables are made once. Where groups are not told to the workers, nothing else fails."""
+    if getattr(request.config.option, "loadgroup", False):
+        assert request.node.nodeid.endswith("@sources")
