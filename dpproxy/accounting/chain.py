@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from dpproxy.accounting.canonical import encode
+from dpproxy.accounting.canonical import encode, pieces
 from dpproxy.accounting.model import LedgerEntry
 from dpproxy.values.structs import PartlyShown
 
@@ -45,10 +45,11 @@ class Seals(PartlyShown, Struct, frozen=True):
 
     key: bytes
 
-    def mac(self, message: bytes) -> bytes:
-        """The HMAC of a message, which must contain the tag of its kind."""
+    def mac(self, *message: bytes) -> bytes:
+        """The HMAC of a message in pieces, which must contain the tag of its kind."""
         found = _keyed(self.key).copy()
-        found.update(message)
+        for piece in message:
+            found.update(piece)
         return found.digest()
 
     def genesis(self, ledger: bytes, version: int) -> Head:
@@ -65,7 +66,7 @@ class Seals(PartlyShown, Struct, frozen=True):
 
     def release(self, origin: int, key: bytes, nano: int, payload: bytes) -> bytes:
         """The mac of a stored release."""
-        return self.mac(encode("release", origin, key, nano, payload))
+        return self.mac(*pieces("release", origin, key, nano, payload))
 
 
 @lru_cache(maxsize=16)

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import LedgerDatabase, Unwritten
 from dpproxy.accounting.model import Account
 from dpproxy.accounting.store import first_line
+from dpproxy.system.processor import any_processor
 from dpproxy.values.errors import LedgerUnavailable, Refusal, ShuttingDown
 from dpproxy.values.structs import PartlyShown
 
@@ -24,6 +26,8 @@ LINGER = 0.05
 """Seconds a released answer may wait to share the commit of a charge."""
 RETRY = 1.0
 """Seconds until released answers that could not be written are tried again."""
+LARGE = 2**20
+"""Bytes of released answers that are written beside the threads that answer statements."""
 LARGEST_BACKLOG = 64 * 2**20
 """Bytes of released answers kept for a retry; beyond, the oldest are dropped and charged anew when asked."""
 
@@ -192,7 +196,9 @@ class Writer:
 
         try:
             begun = time.perf_counter()
-            outcomes = self._database.commit(fill)
+            is_large = sum(len(answered.payload) for answered in answers) > LARGE
+            with any_processor() if is_large else nullcontext():
+                outcomes = self._database.commit(fill)
             self.commits, self.seconds = self.commits + 1, self.seconds + time.perf_counter() - begun
         except Unwritten as failure:
             self._tell(failure.__cause__)

@@ -7,6 +7,7 @@ values, since what the engine does around a statement takes longer than to answe
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import lru_cache
 from itertools import product
@@ -23,12 +24,14 @@ from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
 from dpproxy.backends.duckdb.source import Select
 from dpproxy.backends.failures import answer_failure, failure
 from dpproxy.system.confinement import LOCKED
+from dpproxy.system.processor import any_processor
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.recent import Recent
 from udfs.functions.joint import release_columns, release_rows
 from udfs.mechanisms import Additive
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
+from udfs.randomness import Integers
 
 Relations = list[tuple[Part, Released[pa.Table]]]
 """The parts of a plan that were released so far."""
@@ -64,6 +67,7 @@ class ReleaseStage:
 
     def __init__(self, *, threads: int = 1) -> None:
         self._pool = Pool()
+        self._drawing = ThreadPoolExecutor(1, "drawing")
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
         self._answered = Recent[tuple[tuple[KeySet, ...], Rows]](ANSWERS)
@@ -84,33 +88,47 @@ class ReleaseStage:
         if part.selection is not None:
             part.selection.keep([1])  # makes its table
 
-    def selector(self, part: Part) -> Select:
-        """What decides, portion by portion, which groups' keys may be shown, by their numbers of units.
+    def discover(self, part: Part, run: Callable[[Select], Exact[pa.Table]]) -> Released[pa.Table]:
+        """As ``draw``, of the groups that are selected while ``run`` finds them; their noise is drawn meanwhile.
 
-        It raises ``TooComplex`` for more groups than an answer can have: that they are so many is released.
+        Errors: ``TooComplex`` for more groups than an answer can have: that they are so many is released.
         """
-        selection, shown = part.selection, 0
+        noise: list[Future[Integers]] = []
+        exact = run(self._selector(part, noise))
+        try:
+            return Released(self._many_rows(part, exact.value, noise), part.loss)
+        except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
+            raise failure("draw") from None
+
+    def _selector(self, part: Part, noise: list[Future[Integers]]) -> Select:
+        """What decides, portion by portion, which groups' keys may be shown, by their numbers of units."""
+        selection, mechanism, shown = part.selection, part.mechanism, 0
         if selection is None:
             raise AssertionError("a part whose keys are declared")
 
         def select(counts: Exact[pa.Array]) -> NDArray[np.bool_]:
             nonlocal shown
-            kept = selection.keep(counts.value.cast(pa.int64()).to_numpy(zero_copy_only=False))
-            shown += int(kept.sum())
+            kept = selection.keep(counts.value.to_numpy())
+            count = int(kept.sum())
+            shown += count
             if shown > part.most:
                 raise TooComplex(
                     f"the statement has more than {part.most} keys to show; it stays charged",
                     hint="Group by fewer or coarser columns.",
                 )
+            if mechanism is not None:
+                noise.append(self._drawing.submit(self._noise, mechanism, count))
             return kept
 
         return select
 
+    def _noise(self, mechanism: Additive, count: int) -> Integers:
+        with any_processor():
+            return self._pool.take(mechanism, count)
+
     def draw(self, part: Part, exact: Exact[pa.Table]) -> Released[pa.Table]:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
         try:
-            if part.discovered:
-                return Released(self._many_rows(part, exact.value), part.loss)
             if part.mechanism is not None and part.groups <= FEW:
                 return Released(self._few_rows(part, part.mechanism, exact.value), part.loss)
             with closing(self._connection.cursor()) as cursor:
@@ -132,17 +150,18 @@ class ReleaseStage:
         rows = [[int(number or 0) for number in sums.get(key, nothing)] for key in wanted]
         return table.append_column("v", pa.array(release_rows(self._pool, mechanism, rows), _MEASURES))
 
-    def _many_rows(self, part: Part, exact: pa.Table) -> pa.Table:
+    def _many_rows(self, part: Part, exact: pa.Table, noise: Sequence[Future[Integers]]) -> pa.Table:
         """What ``Part.release`` says of groups that were selected, which may be a million."""
-        names = [name for name in exact.column_names if name.startswith("k")]
-        shown = _in_order(_shown_keys(exact), names)
-        measures = [shown[f"m{i}"].cast(WHOLE) for i in range(part.measures)]
-        if part.mechanism is None:
+        keys = [name for name in exact.column_names if name.startswith("k")]
+        measures = [f"m{i}" for i in range(part.measures)]
+        shown = _in_order(_shown_keys(exact.select(keys + measures)), keys)
+        if part.mechanism is None or not len(shown):
             drawn = pa.array([[]] * len(shown), _MEASURES)
         else:
-            drawn = release_columns(self._pool, part.mechanism, measures)
+            vectors = np.concatenate([each.result() for each in noise])[: len(shown)]
+            drawn = release_columns(part.mechanism, vectors, [shown[name].cast(WHOLE) for name in measures])
         ordinals = pa.array(np.arange(len(shown), dtype=np.int64))
-        return shown.select(names).add_column(0, "o", ordinals).append_column("v", drawn)
+        return shown.select(keys).add_column(0, "o", ordinals).append_column("v", drawn)
 
     def zeros(self, part: Part) -> Released[pa.Table]:
         """The declared keys of a part that releases nothing."""
@@ -233,6 +252,7 @@ class ReleaseStage:
 
     def close(self) -> None:
         """Drop the draws and the engine."""
+        self._drawing.shutdown()
         self._pool.close()
         self._connection.close()
 
@@ -271,10 +291,21 @@ def _shown_keys(selected: pa.Table) -> pa.Table:
 
 def _in_order(groups: pa.Table, keys: Sequence[str]) -> pa.Table:
     """By their keys: the order in which they were found is that of rows."""
+    groups = groups.combine_chunks()  # else it takes five times as long
     first = groups[keys[0]]
-    if len(keys) > 1 or not pa.types.is_integer(first.type) or first.null_count:
+    if len(keys) > 1 or not pa.types.is_int64(first.type) or first.null_count or not len(first):
         return groups.sort_by([(name, "ascending") for name in keys])
-    return groups.take(np.argsort(first.to_numpy()))  # in a third of the time
+    return groups.take(pa.array(_order(first.to_numpy())))
+
+
+def _order(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of different numbers in their order."""
+    low, high, places = int(numbers.min()), int(numbers.max()), len(numbers).bit_length()
+    if high - low >> 63 - places:
+        return np.argsort(numbers)
+    marked = (numbers - low << places) | np.arange(len(numbers))
+    marked.sort()  # with their places beside them, in a fifth of the time
+    return marked & (1 << places) - 1
 
 
 def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

@@ -415,7 +415,7 @@ class Answers:
         run = partial(self._backend.run, *asked, cancelled=execution.cancelled, epoch=plan.epoch)
         with self._prepared.ready(part.prepares, execution.cancelled), self._timed(execution, question):
             if part.discovered:
-                released = self._release.draw(part, run(select=self._release.selector(part)))
+                released = self._release.discover(part, lambda select: run(select=select))
             else:
                 few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
                 again = part.mechanism is None and sum(p.query == part.query for p in plan.parts) > 1

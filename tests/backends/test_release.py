@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.backends.columns import FEW, WHOLE
+from dpproxy.backends.duckdb.source import Select
 from dpproxy.backends.release import Relations, ReleaseStage, key_table
 from dpproxy.planner.release.allocation import Allocation
 from dpproxy.planner.release.stage import discovered_sql, release_sql
@@ -22,7 +23,8 @@ from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import DivisionByZero, Internal, NumberOutOfRange
 from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType
 from udfs.mechanisms import Staircase
-from udfs.privacy import Exact, Loss
+from udfs.mechanisms.selection import Selection
+from udfs.privacy import Exact, Loss, Released
 
 NANO = 5 * 10**9
 """An epsilon at which a draw is 0 in most cases."""
@@ -260,11 +262,11 @@ def test_the_same_few_values_are_answered_once(release: ReleaseStage, monkeypatc
 @pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
 def test_selected_keys_that_no_client_can_hold_are_not_released(release: ReleaseStage, text: pa.DataType):
     keys = (KeySet((TEXT, TEXT), (), discovered=True),)
-    part = replace(part_of(), keys=keys)
+    part = replace(part_of(), keys=keys, selection=SURE, most=10)
     pairs = [("a", "b"), ("a\0", "b"), ("a", "\0"), (None, "b\0b"), (None, "b"), ("\0", None), ("", "")]
     first, second = (pa.array(list(values), text) for values in zip(*pairs, strict=True))
     table = pa.table({"k0": first, "k1": second, "m0": pa.array([7] * len(pairs), pa.decimal128(38))})
-    drawn = release.draw(part, Exact(table)).value
+    drawn = discovered(release, part, table)
     assert drawn.column("k0").to_pylist() == ["", "a", None]
     assert drawn.column("k1").to_pylist() == ["", "b", "b"]
     assert drawn.column("o").to_pylist() == [0, 1, 2]
@@ -277,7 +279,13 @@ def test_selected_groups_are_released_as_their_statement_says(release: ReleaseSt
     mechanism = Staircase.best((1, 3), 10**13)
     sql = discovered_sql(3, measures, Allocation(mechanism, 1) if measures else None)
     part = replace(
-        part_of(), keys=keys, release=sql, measures=measures, mechanism=mechanism if measures else None
+        part_of(),
+        keys=keys,
+        release=sql,
+        measures=measures,
+        mechanism=mechanism if measures else None,
+        selection=SURE,
+        most=10,
     )
     groups = [
         ("b", True, 3),
@@ -292,13 +300,53 @@ def test_selected_groups_are_released_as_their_statement_says(release: ReleaseSt
     with closing(release._connection.cursor()) as engine:
         engine.register("exact", table)
         expected = engine.sql(f"{sql} ORDER BY o").to_arrow_table()
-    assert release.draw(part, Exact(table)).value.to_pylist() == expected.to_pylist()
-    assert len(release.draw(part, Exact(table.slice(0, 0))).value) == 0
+    assert discovered(release, part, table).to_pylist() == expected.to_pylist()
+    assert len(discovered(release, part, table.slice(0, 0))) == 0
+
+
+def test_groups_of_several_portions_are_released_in_the_order_of_their_keys(release: ReleaseStage):
+    part = replace(part_of(), keys=(KeySet((INT8,), (), discovered=True),), selection=SURE, most=10)
+    wanted = [-(2**63), -7, 0, 3, 2**40, 2**63 - 1]
+    for numbers in (wanted, wanted[1:5], wanted[2:4], wanted[1:2]):
+        turned = numbers[::-1]
+        table = exact(k0=turned, m0=[10**6 * turned.index(k) for k in turned]).value
+        drawn = discovered(release, part, table)
+        assert drawn["k0"].to_pylist() == numbers
+        assert [round(int(v) / 10**6) for [v] in drawn["v"].to_pylist()] == [turned.index(k) for k in numbers]
+
+
+def test_no_group_has_noise_of_another(release: ReleaseStage):
+    part = replace(part_of(), keys=(KeySet((INT8,), (), discovered=True),), selection=SURE, most=10)
+
+    def run(select: Select) -> Exact[pa.Table]:
+        select(Exact(pa.array([10**6])))
+        return exact(k0=[1, 2], m0=[1, 2])
+
+    with pytest.raises(Internal, match="stays charged"):
+        release.discover(part, run)
+
+
+SURE = Selection(1, 10**9, Fraction(1, 10**6))
+"""Keeps all groups of so many units as ``discovered`` says that they have."""
+
+
+def discovered(release: ReleaseStage, part: Part, table: pa.Table) -> pa.Table:
+    """The relation of groups that are selected in portions, as they are found."""
+
+    def run(select: Select) -> Exact[pa.Table]:
+        for start in range(0, len(table), 2):
+            counts = pa.array([10**6] * len(table.slice(start, 2)), pa.int64())
+            assert select(Exact(counts)).all()
+        return Exact(table)
+
+    return release.discover(part, run).value
 
 
 def test_large_answers_stay_in_columns(release: ReleaseStage):
-    part = replace(part_of(), keys=(KeySet((INT8,), (), discovered=True),))
-    drawn = drawn_from(release, part, k0=list(range(3)), m0=[1000, 2000, 3000])
+    part = replace(part_of(), keys=(KeySet((INT8,), (), discovered=True),), selection=SURE, most=10)
+    drawn = [
+        (part, Released(discovered(release, part, exact(k0=[0, 1, 2], m0=[1000, 2000, 3000]).value), Loss(1)))
+    ]
     asked = replace(plan("SELECT k0 AS c0, m0 AS c1 FROM r0 ORDER BY o DESC", part))
     rows = release.answer(asked, drawn)
     assert isinstance(rows, pa.Table)

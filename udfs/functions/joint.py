@@ -77,11 +77,13 @@ def release_rows(pool: Pool, mechanism: Joint, rows: Sequence[Sequence[int]]) ->
     return [drawn[start : start + width] for start in range(0, len(drawn), width)]
 
 
-def release_columns(pool: Pool, mechanism: Joint, columns: Sequence[Column]) -> Column:
-    """The same of a column for each component: as lists."""
+def release_columns(mechanism: Joint, noise: Integers, columns: Sequence[Column]) -> Column:
+    """The same of a column for each component, with draws of the mechanism that nobody else gets: as lists."""
     values = np.stack([arrow.pairs(arrow.single(column)) for column in columns], axis=1)
-    noise, width = pool.take(mechanism, len(values)), len(mechanism.widths)
-    return arrow.write(_noisy(values, mechanism, values, noise, INTEGERS), np.full(len(values), width))
+    if len(noise) != len(values):
+        raise AssertionError("rows that share a draw")
+    noisy = _noisy(values, mechanism, values, noise, INTEGERS)
+    return arrow.write(noisy, np.full(len(values), len(mechanism.widths)))
 
 
 def _release(

@@ -409,13 +409,17 @@ def _attach_one(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         connection.execute(statement)
 
 
+def selected(groups: pa.Table, select: Select) -> pa.Table:
+    """The groups of a portion that are selected, by their numbers of units: the last column, which goes no further."""
+    counts = groups.column(groups.num_columns - 1).combine_chunks().cast(pa.int64())
+    return groups.select(range(groups.num_columns - 1)).filter(pa.array(select(Exact(counts))))
+
+
 def _kept(groups: pa.RecordBatchReader, select: Select) -> pa.Table:
     """The groups that are selected; one portion and these are in memory, whatever the number of groups."""
-    kept = []
-    for batch in groups:
-        *_, counts = batch.columns
-        kept.append(batch.filter(pa.array(select(Exact(counts)))))
-    return pa.Table.from_batches(kept, groups.schema)
+    nothing = groups.schema.empty_table()
+    kept = [selected(pa.Table.from_batches([batch]), select) for batch in groups]
+    return pa.concat_tables([nothing.select(range(nothing.num_columns - 1)), *kept])
 
 
 def _table(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SqlType]) -> pa.Table:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.asker import asked_by, unpaid
-from dpproxy.backends.duckdb.source import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
+from dpproxy.backends.duckdb.source import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select, selected
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, TableGone, failure
 from dpproxy.backends.process.remote import LONGEST_BUILD
@@ -199,7 +199,8 @@ class Pushed:
     def _answered(self, order: Order, types: pa.Schema, select: Select | None) -> Exact[pa.Table]:
         batches: Iterable[pa.Table] = self._server.batches(order)
         if select is not None:
-            batches = (_selected(batch, select) for batch in batches)
+            batches = (selected(batch, select) for batch in batches)
+            types = types.remove(len(types) - 1)
         return Exact(pa.concat_tables([types.empty_table(), *batches]))
 
     def build(
@@ -399,12 +400,6 @@ class Pushed:
             raise failure("public") from None
         finally:
             path.unlink(missing_ok=True)
-
-
-def _selected(batch: pa.Table, select: Select) -> pa.Table:
-    """The groups that are selected, by the last column: their numbers of units."""
-    counts = batch.column(batch.num_columns - 1).combine_chunks()
-    return batch.filter(pa.array(select(Exact(counts))))
 
 
 def _bounded(types: pa.Schema, batches: Generator[pa.Table]) -> pa.Table:

@@ -79,7 +79,8 @@ def test_a_row_without_sql_is_the_row_of_sql(columns: list[tuple[int, int]]):
     [released] = release_rows(Pool(words=counted()), mechanism, [numbers])
     assert released == arrow.integers(arrow.read(column).pairs)
     several = [arrow.read(values).whole(len(numbers))[:, i] for i in range(len(numbers))]
-    lists = release_columns(Pool(words=counted()), mechanism, [arrow.numbers(one) for one in several])
+    noise = Pool(words=counted()).take(mechanism, 1)
+    lists = release_columns(mechanism, noise, [arrow.numbers(one) for one in several])
     assert released == arrow.integers(arrow.read(lists).pairs)
 
 
