@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
-from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
+from dpproxy.values.errors import InvalidMoment, NumberOutOfRange, Unsupported
 from dpproxy.wire.intervals import Interval, read_text
 
 _DAY = 86_400_000_000
@@ -20,7 +20,7 @@ MOST_DAYS = 4_000_000
 def read_interval(node: exp.Interval) -> Interval:
     """``INTERVAL '90' day`` or ``INTERVAL '1 year 02:30'``, as PostgreSQL reads a text.
 
-    Errors: ``InvalidText``; ``Unsupported`` for one that is no literal; ``NumberOutOfRange``.
+    Errors: ``InvalidMoment``; ``Unsupported`` for one that is no literal; ``NumberOutOfRange``.
     """
     this, unit = node.this, node.args.get("unit")
     if not isinstance(this, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
@@ -32,7 +32,7 @@ def read_interval(node: exp.Interval) -> Interval:
     except OverflowError:
         raise _out_of_range(node) from None
     except ValueError:
-        raise InvalidText(
+        raise InvalidMoment(
             "invalid input syntax for type interval",
             hint="Write INTERVAL '3 months', INTERVAL '1 day 02:30'.",
             position=position(node),

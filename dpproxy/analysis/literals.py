@@ -17,6 +17,7 @@ from dpproxy.analysis.scopes import ExpressionLevel, Scope, exact
 from dpproxy.analysis.typed import WIDEST, Typed, as_scaled, null, number
 from dpproxy.analysis.unseen import Unseen
 from dpproxy.values.errors import (
+    InvalidMoment,
     InvalidText,
     NumberOutOfRange,
     Refusal,
@@ -32,6 +33,7 @@ from dpproxy.values.pgtypes import (
     INT4,
     INT8,
     INTEGERS,
+    MOMENTS,
     NUMERIC,
     PLAIN,
     TEXT,
@@ -269,19 +271,20 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
     except OverflowError as error:
         raise NumberOutOfRange(f"value out of range for type {kind.shown}") from error
     except (ValueError, KeyError) as error:
-        is_moment = kind.oid not in {*INTEGERS, *FLOATS, NUMERIC.oid}
+        is_moment = kind.oid in MOMENTS
+        invalid = (InvalidMoment if is_moment else InvalidText)(
+            f"invalid input syntax for type {kind.shown}", position=position(node)
+        )
         if kind.oid not in {*INTEGERS, BOOL.oid} and (found := _ENDLESS(text.strip(_SPACES).lower())):
             if is_moment and found.group() == "nan":
-                raise InvalidText(
-                    f"invalid input syntax for type {kind.shown}", position=position(node)
-                ) from error
+                raise invalid from error
             raise Unsupported(
                 "NaN and infinity are not computed with beside rows",
                 hint="Leave the condition out: every moment is before infinity."
                 if is_moment
                 else "Leave it out: SELECT 'NaN'::float8 alone is answered.",
             ) from error
-        raise InvalidText(f"invalid input syntax for type {kind.shown}", position=position(node)) from error
+        raise invalid from error
 
 
 def _read_plain(text: str, kind: SqlType, node: exp.Expr) -> Typed:

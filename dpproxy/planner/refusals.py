@@ -215,6 +215,7 @@ def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
 GENERAL: dict[str, str] = {
     "0A000": "Leave it out.",
     "22023": "Give a value inside the range that the message names.",
+    "22007": "Write a date as 2024-01-31, a time behind it, an interval as '3 months'.",
     "22P02": "Write a literal of that type, or CAST the other side.",
     "22003": "Use a smaller number, or CAST to numeric or double precision.",
     "42601": "Correct it at the place that is marked: nothing near it can be named for what does not parse.",

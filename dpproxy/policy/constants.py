@@ -9,7 +9,7 @@ from typing import TypeVar
 from dpproxy.policy.statements import Amount, Literal, LiteralKind
 from dpproxy.sql.cursor import Cursor
 from dpproxy.sql.lexer import TokenKind
-from dpproxy.values.errors import InvalidText, NumberOutOfRange, SyntaxRefused
+from dpproxy.values.errors import InvalidMoment, NumberOutOfRange, SyntaxRefused
 
 _MOST_DIGITS = 400
 """Before the point, and after it; more fit no column type."""
@@ -63,11 +63,11 @@ def read_date(text: str, position: int | None) -> date:
     """A date.
 
     Raises:
-        InvalidText: not YYYY-MM-DD.
+        InvalidMoment: not YYYY-MM-DD.
     """
     found = _existing(date.fromisoformat, text, _DATE)
     if found is None:
-        raise InvalidText("not a date", hint="Write YYYY-MM-DD.", position=position)
+        raise InvalidMoment("not a date", hint="Write YYYY-MM-DD.", position=position)
     return found
 
 
@@ -75,11 +75,11 @@ def read_timestamp(text: str, position: int | None) -> datetime:
     """A timestamp without time zone; a date is its midnight.
 
     Raises:
-        InvalidText: not YYYY-MM-DD HH:MM:SS.
+        InvalidMoment: not YYYY-MM-DD HH:MM:SS.
     """
     found = _existing(datetime.fromisoformat, text, _TIMESTAMP, _DATE)
     if found is None:
-        raise InvalidText("not a timestamp", hint="Write YYYY-MM-DD HH:MM:SS.", position=position)
+        raise InvalidMoment("not a timestamp", hint="Write YYYY-MM-DD HH:MM:SS.", position=position)
     return found
 
 
@@ -87,12 +87,12 @@ def read_timestamptz(text: str, position: int | None) -> datetime:
     """A timestamp with its offset, in UTC.
 
     Raises:
-        InvalidText: not YYYY-MM-DD HH:MM:SS+00:00; an offset left out would depend on a session's setting.
+        InvalidMoment: not YYYY-MM-DD HH:MM:SS+00:00; an offset left out would depend on a session's setting.
     """
     found = _existing(lambda zoned: datetime.fromisoformat(zoned).astimezone(UTC), text, _ZONED)
     if found is None:
         hint = "Write YYYY-MM-DD HH:MM:SS+00:00, the offset included."
-        raise InvalidText("not a timestamp with time zone", hint=hint, position=position)
+        raise InvalidMoment("not a timestamp with time zone", hint=hint, position=position)
     return found
 
 

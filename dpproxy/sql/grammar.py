@@ -1,9 +1,10 @@
-"""PostgreSQL's SQL as the parser reads it, with seven repairs.
+"""PostgreSQL's SQL as the parser reads it, with eight repairs.
 
 ``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
 so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; ``E'..'``, ``U&'..'``, ``N'..'`` and
 ``$$..$$`` are texts like others, with the escapes that PostgreSQL knows; texts of intervals are
-read to their ends; ``j.k`` of ``USING (k) AS j`` is ``k``; and where that is asked for,
+read to their ends; ``j.k`` of ``USING (k) AS j`` is ``k``; the step of a series is what it is
+written as; and where that is asked for,
 ``pg_catalog.count(*)`` is ``count(*)``, since the parser knows no function behind a schema.
 
 A ``$`` before a digit never opens a quote in PostgreSQL, but the parser's tokenizer reads ``$1,$`` as one. So each is
@@ -407,6 +408,26 @@ def _with_bracketed_conditions(found: list[Token]) -> list[Token]:
     return made
 
 
+_SERIES: Final = "generate_series"
+
+
+def _with_bracketed_steps(found: list[Token]) -> list[Token]:
+    """The tokens, with brackets around a text that ends a series: the parser would make an interval of any."""
+    made, opened = list[Token](), [False]  # of each open bracket, whether it is that of a series
+    for at, token in enumerate(found):
+        if token.token_type in _OPENING:
+            opened.append(at > 0 and found[at - 1].text.lower() == _SERIES)
+        elif token.token_type in _CLOSING and len(opened) > 1:
+            is_text = (
+                found[at - 1].token_type == TokenType.STRING and found[at - 2].token_type == TokenType.COMMA
+            )
+            if opened.pop() and is_text:
+                made.insert(-1, _beside(TokenType.L_PAREN, "(", made[-1]))
+                made.append(_beside(TokenType.R_PAREN, ")", made[-1]))
+        made.append(token)
+    return made
+
+
 _ZONE: Final = ("time", "zone")
 
 
@@ -423,6 +444,7 @@ _REPAIRS: Final[dict[str, Callable[[list[Token]], list[Token]]]] = {
     _SCHEMA: _without_schema,
     _DATE_PART: _without_date_part,
     "::": _with_bracketed_literals,
+    _SERIES: _with_bracketed_steps,
     "rollup": _with_bracketed_conditions,
     "cube": _with_bracketed_conditions,
     "grouping": _with_bracketed_conditions,

@@ -57,6 +57,12 @@ class InvalidText(Refusal):
     sqlstate = "22P02"
 
 
+class InvalidMoment(InvalidText):
+    """The same of a date, a time or an interval."""
+
+    sqlstate = "22007"
+
+
 class InvalidBytes(Refusal):
     """Bytes of a statement or a name that are not UTF-8."""
 

@@ -147,6 +147,7 @@ IN_DUCKDB: dict[str, SqlType] = {
 INTEGERS = frozenset({INT2.oid, INT4.oid, INT8.oid})
 FLOATS = frozenset({FLOAT4.oid, FLOAT8.oid})
 TEXTS = frozenset({TEXT.oid, VARCHAR.oid})
+MOMENTS = frozenset({DATE.oid, TIME.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid, INTERVAL.oid})
 
 
 PLAIN = frozenset({BYTEA.oid, JSON.oid, TIME.oid, TIMESTAMPTZ.oid, INTERVAL.oid, UUID.oid, *ARRAYS})

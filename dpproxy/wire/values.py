@@ -30,7 +30,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from dpproxy.values import pgtypes as t
-from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
+from dpproxy.values.errors import InvalidMoment, InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.values.pgtypes import SqlType
 from dpproxy.wire import arrays, datetimes, documents, floats, intervals, numeric, objects, times
 
@@ -285,7 +285,8 @@ def decode(type: SqlType, data: bytes, format: int) -> object:  # noqa: A002 - t
             return arrays.read_vector(data, read)
         return (arrays.read_text, arrays.read_binary)[format](data, read)
     except (ValueError, struct.error):
-        raise InvalidText(f"invalid {_FORMATS[format]} input for type {type.shown}") from None
+        invalid = InvalidMoment if (element or type).oid in t.MOMENTS and not format else InvalidText
+        raise invalid(f"invalid {_FORMATS[format]} input for type {type.shown}") from None
     except OverflowError:
         raise out_of_range(type) from None
 

@@ -146,7 +146,7 @@ def test_answers_are_those_of_postgresql(sql: str, zone: str, postgres: Server) 
     [
         ("SELECT count(*) FROM ev WHERE ts AT TIME ZONE 'Nowhere/Land' > now()", "22023"),
         ("SELECT count(*) FROM ev WHERE ts AT TIME ZONE n > now()", "0A000"),
-        ("SELECT count(*) FROM ev WHERE ts > 'tomorrowish'::timestamptz", "22P02"),
+        ("SELECT count(*) FROM ev WHERE ts > 'tomorrowish'::timestamptz", "22007"),
         ("SELECT count(*) FROM ev WHERE ts::timestamptz - now() > 3", "42883"),
         ("SELECT count(*) FROM old WHERE date_trunc('hour', seen) < now()", "0A000"),
     ],

@@ -289,6 +289,16 @@ def test_the_text_of_an_interval_is_read_to_its_end(text: str, read: str):
 
 
 @pytest.mark.parametrize(
+    ("given", "step"),
+    [("'1', '5', '2'", "('2')"), ("1, f(a, 'b'), c", "c"), ("a, b, INTERVAL '1 day'", "INTERVAL '1 DAY'")],
+)
+def test_the_step_of_a_series_is_what_it_is_written_as(given: str, step: str):
+    (tree,) = grammar.parse(f"SELECT * FROM generate_series({given}) AS g WHERE x IN ('a', 'b')")
+    assert tree.find(exp.GenerateSeries).args["step"].sql("postgres") == step
+    assert tree.find(exp.In).expressions[1].is_string
+
+
+@pytest.mark.parametrize(
     ("sql", "plain"),
     [
         ("SELECT j.k FROM a JOIN b USING (k) AS j", "SELECT k FROM a JOIN b USING (k)"),

@@ -7,7 +7,7 @@ from psycopg import adapters
 from psycopg.adapt import PyFormat
 from psycopg.pq import Format
 
-from dpproxy.values.errors import InvalidText, NumberOutOfRange
+from dpproxy.values.errors import InvalidMoment, InvalidText, NumberOutOfRange
 from dpproxy.values.pgtypes import BY_OID, DATE, TIMESTAMP
 from dpproxy.wire import datetimes as d
 from dpproxy.wire.values import decode
@@ -98,7 +98,7 @@ def test_more_than_six_digits_round():
 )  # fmt: skip
 def test_not_a_date(text: bytes):
     for oid in KINDS:
-        with pytest.raises(InvalidText):
+        with pytest.raises(InvalidMoment):
             decode(BY_OID[oid], text, 0)
 
 

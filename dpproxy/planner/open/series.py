@@ -213,7 +213,7 @@ def _has_interval(node: exp.ExplodingGenerateSeries) -> bool:
 def _interval(node: exp.ExplodingGenerateSeries) -> Interval:
     """The step, with or without the name of its type."""
     step = node.args.get("step")
-    inner = step.this if isinstance(step, exp.Cast) else step
+    inner = step.this if isinstance(step, exp.Cast) else step and step.unnest()
     if isinstance(inner, exp.Literal) and inner.is_string:
         inner = exp.Interval(this=inner.copy())
     if not isinstance(inner, exp.Interval):

@@ -13,7 +13,7 @@ from dpproxy.session.state import Command, EngineShow, SessionState
 from dpproxy.session.transaction import Status
 from dpproxy.sql.lexer import Token, TokenKind
 from dpproxy.sql.quoting import identifier
-from dpproxy.values.errors import InvalidText, NoTransaction, SyntaxRefused, UndefinedObject, Unsupported
+from dpproxy.values.errors import InvalidMoment, NoTransaction, SyntaxRefused, UndefinedObject, Unsupported
 from dpproxy.values.pgtypes import TEXT, Column
 from dpproxy.wire.intervals import HOUR, read_text, write_text
 
@@ -202,7 +202,7 @@ def _interval(given: Token, last: str | None) -> str:
         interval = read_text(f"{given.text} {last}".encode() if is_number else given.text.encode())
     except (ValueError, OverflowError):
         message = f'invalid input syntax for type interval: "{given.text}"'
-        raise InvalidText(message, position=given.position) from None
+        raise InvalidMoment(message, position=given.position) from None
     unit = {"hour": HOUR, "minute": HOUR // 60, None: 1}[last]
     ticks = interval.microseconds
     whole = abs(ticks) // unit * unit

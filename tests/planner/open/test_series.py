@@ -66,6 +66,7 @@ SELECT a, b FROM generate_series(1, 2) AS a, generate_series(1, 2) AS b ORDER BY
 SELECT n FROM things WHERE n IN (SELECT g FROM generate_series(2, 4) AS g)
 SELECT * FROM generate_series('2024-01-30', '2024-02-02', interval '1 day')
 SELECT * FROM generate_series('1', '3', 2)
+SELECT * FROM generate_series(1, '7', '3')
 SELECT d FROM generate_series('2024-01-30 10:00', '2024-01-30 12:00', '1 hour'::interval) AS d
 SELECT d::date, count(n) FROM generate_series('2024-02-27', '2024-03-02', interval '1 day') AS d LEFT JOIN things
   ON day = d::date GROUP BY 1 ORDER BY 1
@@ -122,6 +123,24 @@ def test_what_postgres_gives(real: psycopg.Connection, engine: Engine, zone: str
     assert [(c.name, c.type.oid) for c in columns] == names
     theirs = [[found.get_value(r, c) for c in range(found.nfields)] for r in range(found.ntuples)]
     assert rows == theirs
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM generate_series('1', '5', '2')",
+        "SELECT * FROM generate_series('2024-01-30', '2024-02-02', '1 day')",
+        "SELECT * FROM generate_series('1', '5')",
+        "SELECT * FROM generate_series(date '2024-01-30', '2024-02-02', 'day one')",
+    ],
+)
+def test_what_postgres_refuses(real: psycopg.Connection, engine: Engine, sql: str):
+    with pytest.raises(psycopg.Error) as theirs:
+        real.execute(sql.encode())
+    with pytest.raises(Refusal) as ours:
+        engine.prepare(ANN, sql, (), settings.DEFAULTS)
+    assert ours.value.sqlstate == theirs.value.sqlstate
+    assert ours.value.message == theirs.value.diag.message_primary.partition(":")[0]
 
 
 def test_beside_rows_of_people_each_counts_as_often_as_there_are_values(engine: Engine):
