@@ -81,6 +81,24 @@ def grouped_by_row(select: exp.Select, is_own: IsOwn) -> Grouped | None:
         or not has_aggregates(select)
     ):
         return None
+    followed = _followed(select, is_own)
+    if followed is None:
+        return None
+    keys, rest = followed
+    [value] = items(select)
+    found, is_filled = _filled(value.node)
+    if _sees(found, is_own, own=False) or not (is_filled or _is_null_of_none(found)):
+        return None
+    copy = select.copy()
+    shown = [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate((*keys, found))]
+    copy.set("expressions", shown)
+    copy.set("group", exp.Group(expressions=[k.copy() for k in keys]))
+    copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+    return Grouped(copy, tuple(keys.values()), is_filled)
+
+
+def _followed(select: exp.Select, is_own: IsOwn) -> tuple[dict[exp.Expr, exp.Expr], list[exp.Expr]] | None:
+    """What of the subquery's own equals what of the row around it, and its other conditions; None for other forms."""
     keys: dict[exp.Expr, exp.Expr] = {}
     rest = []
     for condition in conjuncts(select.args.get("where")):
@@ -92,16 +110,47 @@ def grouped_by_row(select: exp.Select, is_own: IsOwn) -> Grouped | None:
         if pair is None or pair[0] in keys:
             return None
         keys[pair[0]] = pair[1]
-    [value] = items(select)
-    found, is_filled = _filled(value.node)
-    if not keys or _sees(found, is_own, own=False) or not (is_filled or _is_null_of_none(found)):
+    return (keys, rest) if keys else None
+
+
+def groups_by_row(select: exp.Select, is_own: IsOwn) -> tuple[exp.Select, list[exp.Expr]] | None:
+    """Groups, or DISTINCT rows, of those that follow the row around them: all groups, by what they follow, too.
+
+    ``x IN (SELECT y FROM t WHERE t.k = row.k GROUP BY y HAVING ...)`` is ``(x, row.k) IN (SELECT y, k FROM t GROUP BY
+    y, k HAVING ...)``, but where NULL is not as good as false. Returns the subquery, and what is compared with the
+    columns behind its own. None where it is of no such form.
+    """
+    followed = _followed(select, is_own)
+    if followed is None or not _is_grouped(select):
         return None
+    keys, rest = followed
     copy = select.copy()
-    shown = [exp.alias_(node.copy(), f"#{n}", quoted=True) for n, node in enumerate((*keys, found))]
-    copy.set("expressions", shown)
-    copy.set("group", exp.Group(expressions=[k.copy() for k in keys]))
     copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
-    return Grouped(copy, tuple(keys.values()), is_filled)
+    if _sees(copy, is_own, own=False):
+        return None
+    for n, key in enumerate(keys):
+        copy.append("expressions", exp.alias_(key.copy(), f"#{n}", quoted=True))
+        if copy.args.get("group") is not None:
+            copy.args["group"].append("expressions", key.copy())
+    return copy, list(keys.values())
+
+
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
+"""With a group of all rows among them, which is there without rows, too."""
+
+
+def _is_grouped(select: exp.Select) -> bool:
+    """Whether each row of it is that of one group, or is there once, and with further keys still would be."""
+    group, distinct = select.args.get("group"), select.args.get("distinct")
+    if any(select.args.get(name) for name in ("with_", "order", "limit", "offset")) or select.find(
+        exp.Window
+    ):
+        return False
+    if distinct is not None and distinct.args.get("on"):
+        return False
+    if group is None:
+        return distinct is not None and not has_aggregates(select)
+    return not any(isinstance(key, _SETS) for key in group.expressions)
 
 
 def one_of_rows(select: exp.Select) -> exp.Select | None:

@@ -31,7 +31,7 @@ from dpproxy.planner.open.scan import open_scan
 from dpproxy.planner.open.stages import staged_scan
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.deadline import nested
-from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row, one_of_rows
+from dpproxy.planner.rewrites.correlation import Grouped, grouped_by_row, groups_by_row, one_of_rows
 from dpproxy.planner.rewrites.public_keys import only_of_rows
 from dpproxy.planner.rows.conditions import (
     Edge,
@@ -53,6 +53,7 @@ from dpproxy.planner.select_list import items
 from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import (
     InvalidParameter,
+    Refusal,
     SyntaxRefused,
     TooComplex,
     TypeMismatch,
@@ -147,7 +148,8 @@ class _Predicates:
             inside, select = self._inside(query, rows)
             shown = [item.node.unnest() for item in items(select)]
         else:
-            inside, shown = self._related(query, node)
+            inside, shown, query, followed = self._related_to(query, rows, node)
+            wanted += followed
         if len(shown) != len(wanted):
             raise SyntaxRefused("subquery has too many or too few columns", position=position(node))
         pairs = list(zip(wanted, shown, strict=True))
@@ -160,6 +162,27 @@ class _Predicates:
             _linked(edge) if edge is not None else _compared(node, a, b, around, scope)
             for (a, b), edge in zip(pairs, edges, strict=True)
         ]
+
+    def _related_to(
+        self, query: exp.Expr, rows: JoinedRows, node: exp.In
+    ) -> tuple[JoinedRows, list[exp.Expr], exp.Expr, list[exp.Expr]]:
+        """``_related``, the subquery, and what of the row around it is compared with its last columns."""
+        try:
+            return *self._related(query, node), query, []
+        except (UndefinedColumn, UndefinedTable) as error:
+            if not isinstance(query, exp.Select) or not _reads_around(query, rows, error):
+                raise
+        with nested(self._planning):
+            inside, normal = self._inside(query, rows)
+        found = groups_by_row(normal, inside.has)
+        if found is None or not _as_false(node):
+            raise Unsupported(
+                "a grouped subquery of IN follows the row around it by equalities, and where NULL counts as false",
+                hint="Compare its keys with IN: (a, b) IN (SELECT x, y FROM t GROUP BY x, y).",
+                position=position(node),
+            )
+        query, around = found
+        return *self._related(query, node), query, around
 
     def _related(self, query: exp.Expr, node: exp.Expr) -> tuple[JoinedRows, list[exp.Expr]]:
         """A grouped or combined subquery as one item."""
@@ -243,14 +266,10 @@ class _Predicates:
 
     def _apart(self, select: exp.Expr, rows: JoinedRows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
-        columns, aliases = list(select.find_all(exp.Column)), {s.alias for s in rows.scans}
-        outside = {c.name for c in columns if rows.knows(c.name)} | {
-            c.table for c in columns if c.table in aliases
-        }
         try:
             relation = apart(select, "", self._planning, replace(self._env, outer=None))
         except (UndefinedColumn, UndefinedTable) as error:
-            if not any(f'"{name}"' in error.message for name in outside):
+            if not _reads_around(select, rows, error):
                 raise
             raise UnitLost(
                 "a subquery for one value that follows the row around it must follow the privacy unit",
@@ -302,6 +321,14 @@ class _Predicates:
             return Typed(duck.cast(place, name), typed.type, nullable=nullable, longest=typed.longest)
         kind = FLOAT8 if typed.scale is None else typed.type
         return Typed(duck.cast(place, "DOUBLE"), kind, None, nullable=nullable)
+
+
+def _reads_around(select: exp.Expr, rows: JoinedRows, error: Refusal) -> bool:
+    """Whether what a subquery alone does not know is a name of the rows around it."""
+    columns, aliases = list(select.find_all(exp.Column)), {s.alias for s in rows.scans}
+    outside = {c.name for c in columns if rows.knows(c.name)}
+    outside |= {c.table for c in columns if c.table in aliases}
+    return any(f'"{name}"' in error.message for name in outside)
 
 
 def _has_a_row(select: exp.Expr) -> bool:

@@ -1,4 +1,4 @@
-"""Subqueries for one value that follow the row around them; what they answer is in tests/golden/two_stages.test."""
+"""Subqueries that follow the row around them; what they answer is in tests/golden/two_stages.test."""
 
 import pytest
 from sqlglot import exp
@@ -6,7 +6,7 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.rewrites.correlation import Grouped
-from dpproxy.values.errors import Refusal, TypeMismatch
+from dpproxy.values.errors import Refusal, TypeMismatch, Unsupported
 from dpproxy.values.pgtypes import DATE
 from tests.golden.world import World, plan_any, plan_of
 
@@ -47,6 +47,45 @@ def test_others_are_refused(clinic: World, inner: str):
     with pytest.raises(Refusal) as caught:
         plan_any(clinic, BESIDE.format(inner))
     assert caught.value.sqlstate in ("PD002", "0A000")
+
+
+LISTED = "SELECT count(*) FROM visits v WHERE v.hours IN ({})"
+
+
+@pytest.mark.parametrize(
+    ("inner", "parts"),
+    [
+        ("SELECT x.hours FROM visits x WHERE x.ward = v.ward GROUP BY x.hours HAVING count(*) > 3", 2),
+        ("SELECT DISTINCT x.hours FROM visits x WHERE v.ward = x.ward AND x.hours > 1", 2),
+        ("SELECT max(x.hours) FROM visits x WHERE x.person = v.person GROUP BY x.ward", 1),
+    ],
+)
+def test_a_list_of_groups_is_that_of_all_by_what_they_follow(clinic: World, inner: str, parts: int):
+    assert len(plan_of(clinic, LISTED.format(inner)).parts) == parts
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "SELECT x.hours FROM visits x WHERE x.ward < v.ward GROUP BY x.hours",
+        "SELECT x.hours FROM visits x WHERE x.ward = v.ward GROUP BY x.hours HAVING count(*) > v.hours",
+        "SELECT x.hours FROM visits x WHERE x.ward = v.ward GROUP BY ROLLUP (x.hours)",
+        "SELECT x.hours FROM visits x WHERE x.ward = v.ward GROUP BY x.hours ORDER BY count(*) LIMIT 1",
+        "SELECT DISTINCT ON (x.hours) x.hours FROM visits x WHERE x.person = v.person ORDER BY x.hours",
+        "SELECT max(x.hours) FROM visits x WHERE x.ward = v.ward",
+        "SELECT x.hours FROM visits x WHERE x.ward = v.ward LIMIT 1",
+    ],
+)
+def test_other_lists_are_refused(clinic: World, inner: str):
+    with pytest.raises(Refusal) as caught:
+        plan_any(clinic, LISTED.format(inner))
+    assert caught.value.sqlstate in ("PD002", "0A000")
+
+
+def test_a_list_that_follows_the_row_is_not_negated(clinic: World):
+    inner = "SELECT x.hours FROM visits x WHERE x.ward = v.ward GROUP BY x.hours"
+    with pytest.raises(Unsupported, match="follows the row around it by equalities"):
+        plan_any(clinic, LISTED.format(inner).replace(" IN ", " NOT IN "))
 
 
 def test_what_is_no_number_is_not_filled_with_0():
