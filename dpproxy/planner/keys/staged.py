@@ -5,6 +5,7 @@ answer, which is made of released values alone.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 
 from msgspec.structs import replace
 from sqlglot import exp
@@ -20,7 +21,9 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.rows.conditions import conjuncts_of, has_value
 from dpproxy.planner.rows.fields import Computed, Field
 from dpproxy.planner.rows.relation import JoinedRows, ReleasedStage
+from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import DATE, INTEGERS, TEXTS
 
 _MET = nodes.Bare("met")
 
@@ -69,7 +72,7 @@ def in_stages(
     node: exp.Expr, key: GroupKey, held: nodes.ColumnRef, rows: JoinedRows, planning: Planning
 ) -> nodes.Expr | None:
     """Which values of a key, in the column that holds it, follow from what was released; None where all may."""
-    query = among(node, [key.raw, key.typed.sql], rows, planning)
+    query = among(node, [key.raw, key.typed.sql], rows, planning) or _of_declared(key.raw, rows, planning)
     if query is None:
         return None
     is_one, [value] = nodes.InQuery(held, query), query.items
@@ -150,3 +153,69 @@ def _equate(
         instead = next((c for c in known if partners[c] == rows.field(column)), None)
         if instead is not None:
             column.replace(instead.copy())
+
+
+MOST_DECLARED = 1_000
+"""Values of a column that an expression is computed of where it is answered."""
+LEAST_WHOLE = -(2**15)
+"""The least number that all types of whole numbers hold."""
+
+
+def _of_declared(raw: nodes.Expr, rows: JoinedRows, planning: Planning) -> nodes.Select | None:
+    """What an expression over one declared column and released lists is for each value of that column.
+
+    A value that is not declared stands for all that are not, and NULL is one, too. None where it reads anything else.
+    """
+    listed: list[str] = []
+
+    def released(node: nodes.Node) -> nodes.Node | None:
+        found = _released(node, planning)
+        if found is None or not isinstance(node, nodes.Subquery):
+            return None
+        listed.extend(found.names)
+        items = tuple(duck.named(duck.column(f"c{place}", STAGE), n) for place, n in enumerate(found.names))
+        return replace(node, query=nodes.Select(items, nodes.Subquery(found.query, STAGE)))
+
+    read = raw.transform(released)
+    own = {c.name for c in read.find_all(nodes.ColumnRef) if c.table is None} - {*listed}
+    values = _values_of(own, rows) if listed and len(own) == 1 else ()
+    if not values or read.has(nodes.Parameter) or not isinstance(read, nodes.Expr):
+        return None
+    source = nodes.Values(tuple((value,) for value in values), _MET, tuple(own))
+    return nodes.Select((read,), source)
+
+
+def _released(node: nodes.Node, planning: Planning) -> ReleasedStage | None:
+    """The stage whose rows, each a key of its own, an item of FROM hands on."""
+    if not isinstance(node, nodes.Subquery) or not isinstance(node.query, nodes.Select):
+        return None
+    names = tuple(item.name for item in node.query.items if isinstance(item, nodes.Named))
+    return next((s for s in planning.stages if s.names == names and s.unique == {*names}), None)
+
+
+def _values_of(own: set[str], rows: JoinedRows) -> Sequence[nodes.Expr]:
+    """The values of a declared column, one that is none of them, and NULL; none of too many, or of other types."""
+    fields = [f for s in rows.scans if s.stage is None for f in s.fields if f.column.name in own]
+    try:
+        [key] = [field.key(None) for field in fields]
+    except (Refusal, ValueError):
+        return ()
+    values, oid = [value for value in key.values if value is not None], key.typed.type.oid
+    to = next((name for kinds, name in _TYPES if oid in kinds), None)
+    if to is None or key.is_discovered or not values or len(values) > MOST_DECLARED:
+        return ()
+    other = _other(values)
+    return () if other is None else [duck.cast(duck.constant(v), to) for v in (*values, other, None)]
+
+
+_TYPES = ((INTEGERS, "BIGINT"), (TEXTS, "VARCHAR"), ((DATE.oid,), "DATE"))
+
+
+def _other(values: Sequence[Scalar]) -> Scalar | None:
+    """One that is none of them: behind the last text or day, before the first number."""
+    if texts := [v for v in values if isinstance(v, str)]:
+        return f"{max(texts)}x"
+    if numbers := [v for v in values if isinstance(v, int)]:
+        return min(numbers) - 1 if min(numbers) > LEAST_WHOLE else None
+    last = max(v for v in values if isinstance(v, date))
+    return last + timedelta(1) if last < date.max else None
