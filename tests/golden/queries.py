@@ -143,6 +143,10 @@ SEMI = (
     "{n} >= (SELECT avg(z.k) FROM codes z WHERE z.k <> 0 AND z.k = {n})",
     "{n} IN (SELECT i FROM visits)",
     "{n} IN (SELECT i FROM visits WHERE {c} GROUP BY i HAVING count(*) > 0 ORDER BY count(*) DESC, i LIMIT 2)",
+    "{n} NOT IN (SELECT i FROM visits WHERE {c} GROUP BY i HAVING count(*) > 0 ORDER BY count(*) DESC, i LIMIT 2)",
+    "{n} IN (SELECT max(x.i) FROM visits x WHERE x.person = {u} AND {c} GROUP BY x.t)",
+    "{n} IN (SELECT x.i FROM visits x WHERE x.i = {n} GROUP BY x.i HAVING count(*) > 0)",
+    "{n} IN (SELECT DISTINCT z.k FROM codes z WHERE z.k = {n} AND {w})",
     "(SELECT count(*) FROM people) > 2",
 )
 
@@ -166,6 +170,7 @@ def calls(draw: st.DrawFn, source: From) -> str:
              "sum({n})", "avg({n})", "sum(CASE WHEN {w} THEN {n} END)", "sum(coalesce({n}, 1))",
              "sum({n} + {o})", "count(*) FILTER (WHERE {w})", "sum({n}) FILTER (WHERE {w})", "avg({n} * 2)",
              "count({u})", "stddev_samp({n})", "var_pop({n})", "var_pop(DISTINCT {n})", "sum(DISTINCT {n})",
+             "min({k})", "max({k})", "max({k}) FILTER (WHERE {w})", "min({n})", "max({n})",
              "sum(1)", "sum(3 * {n})", "sum(CASE WHEN {w} THEN 2 ELSE 0 END)")  # fmt: skip
     simple = f"{key} IS NULL" if draw(st.booleans()) else f"{other} > 0"
     return draw(st.sampled_from(forms)).format(n=number, o=other, k=key, u=source.unit, w=simple)
