@@ -162,8 +162,8 @@ def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine
         "SELECT avg(n) AS n FROM ({0} UNION {0}) q",
         "SELECT max(s.n) AS n FROM ({0}) s JOIN ({0}) q ON s.n = q.n",
         "SELECT sum(n) AS n FROM ({}) s WHERE n > -9999",
-        "SELECT sum(s.n) AS n FROM ({0}) s JOIN ({0}) q ON s.k <> q.k",
-        "SELECT sum(n) AS n FROM (SELECT s.k, s.n FROM ({0}) s JOIN ({0}) q ON s.k <> q.k) s",
+        "SELECT sum(s.n) AS n FROM ({0}) s JOIN ({0}) q ON s.n <> q.n",
+        "SELECT sum(n) AS n FROM (SELECT s.k, s.n FROM ({0}) s JOIN ({0}) q ON s.n <> q.n) s",
         "SELECT sum(n) AS n FROM ({0}) q WHERE k IN (SELECT k FROM ({0}) s WHERE n > 3)",
         (
             "SELECT max(n) AS n FROM ({0}) q WHERE k IN (SELECT s.k FROM (SELECT k, count(*) AS m FROM t GROUP BY k) s "
@@ -179,6 +179,18 @@ def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine
 def test_of_rows_that_noise_chose_nothing_is_said(engine: Engine, around: str):
     said = of_error(ask(engine, around.format("SELECT k, count(*) AS n FROM t GROUP BY k"), epsilon="1"))
     assert said.message.endswith(": n: no interval is proved for it")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "SELECT sum(s.n) AS n FROM ({0}) s JOIN ({0}) q ON s.k <> q.k",
+        "SELECT sum(n) AS n FROM (SELECT s.k, s.n FROM ({0}) s JOIN ({0}) q ON s.k <> q.k) s",
+    ],
+)
+def test_rows_that_keys_join_are_within_their_distances_together(engine: Engine, around: str):
+    said = of_error(ask(engine, around.format("SELECT k, count(*) AS n FROM t GROUP BY k"), epsilon="1"))
+    assert "together: n ±" in said.message
 
 
 @pytest.mark.parametrize(

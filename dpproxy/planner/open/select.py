@@ -251,11 +251,13 @@ def _is_chosen(
     is_cut = any(select.args.get(a) is not None for a in ("limit", "offset")) or bool(
         distinct is not None and distinct.args.get("on")
     )
-    names = ("where", "group", "having", "joins", *(("order",) if is_cut else ()))
+    names = ("where", "group", "having", *(("order",) if is_cut else ()))
+    joins = _parts(select.args.get("joins"))
     parts = [part for name in names for part in _parts(select.args.get(name))]
+    parts += [part for join in joins for part in _of_join(join)]
     parts += [item.node for item in listed] if distinct else []
     parts += list(grouped.keys) if grouped is not None else []
-    is_natural = any(type(part) is exp.Join and part.args.get("method") for part in parts)
+    is_natural = any(join.args.get("method") for join in joins)
     is_inside = rows.around is not None and bool(planning.parts)
     sees_around = is_inside and any(
         type(n) is exp.Column and rows.find(n) is None for part in parts for n in own_nodes(part)
@@ -265,6 +267,12 @@ def _is_chosen(
         or ((is_natural or is_cut) and bool(noisy))
         or any(n.name in noisy for part in parts for n in part.find_all(exp.Column, exp.Identifier))
     )
+
+
+def _of_join(join: exp.Expr) -> list[exp.Expr]:
+    """What of a join may see rows beside it: its condition, and what is no relation by itself."""
+    is_alone = type(join.this) in (exp.Subquery, exp.Table)
+    return [*_parts(join.args.get("on")), *_parts(join.args.get("using")), *([] if is_alone else [join.this])]
 
 
 def _parts(clause: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:

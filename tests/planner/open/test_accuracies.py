@@ -125,6 +125,7 @@ def test_weighted_sums_of_a_row_are_within_theirs_whichever_rows_are_shown(world
             "g, sum(n) OVER (ORDER BY g), n * 1.0 / max(n) OVER (), max(a) OVER (), a - lag(a) OVER (ORDER BY g)",
             "",
         ),
+        ("sum(q.n), avg(q.s)", f"JOIN ({INNER}) AS r ON q.g <> r.g"),
         ("g % 3, sum(n), avg(n), min(a)", "GROUP BY 1"),
         ("g % 3, sum(a), sum(n)", "GROUP BY 1"),
         ("g, sum(a) OVER (ORDER BY g), avg(a) OVER (ORDER BY g ROWS 2 PRECEDING)", ""),
@@ -210,7 +211,10 @@ def test_where_nothing_is_proved_bounds_are_null_and_what_has_no_noise_has_none(
         ("n * (SELECT r.n FROM (" + INNER + ") AS r ORDER BY r.n LIMIT 1)", ""),
         ("sum(n)", "WHERE s > 3"),
         ("sum(n)", f"WHERE g IN (SELECT r.g FROM ({INNER}) AS r WHERE r.n > 3)"),
-        ("sum(q.n)", f"JOIN ({INNER}) AS r ON q.g <> r.g"),
+        ("sum(q.n)", f"JOIN ({INNER}) AS r ON q.n <> r.n"),
+        ("sum(q.n)", f"JOIN ({INNER}) AS r USING (g, n)"),
+        ("sum(q.n)", f"NATURAL JOIN ({INNER}) AS r"),
+        ("sum(q.n)", f"JOIN LATERAL (SELECT r.n AS m FROM ({INNER}) AS r WHERE r.n > q.n) AS l ON l.m > 0"),
         ("l.x", "CROSS JOIN LATERAL (SELECT q.n + 1 AS x) AS l"),
         ("l.x", f"CROSS JOIN LATERAL (SELECT sum(r.n) AS x FROM ({INNER}) AS r WHERE r.g <= q.g) AS l"),
         ("l.x", "CROSS JOIN LATERAL (VALUES (q.n)) AS l (x)"),
@@ -340,6 +344,23 @@ def test_a_total_of_rows_of_several_releases_is_within_the_distances_of_all(worl
     [(total, low, high, *_)] = shown(summed, *rows)
     assert high - total == total - low  # type: ignore[operator]
     assert GROUPS * half <= float(str(high)) - float(str(total)) <= 2 * GROUPS * half + 1
+
+
+@pytest.mark.parametrize("other", [f"({INNER}) AS r", f"({INNER.replace('sum(age)', 'sum(age + 1)')}) AS r"])
+def test_a_total_of_rows_that_a_join_repeats_is_within_the_distances_of_all(world: World, other: str):
+    """Each of 12 rows meets 11 others: of the same release, and of another one."""
+    plan = plan_of(
+        world,
+        f"SELECT sum(q.n) AS t, sum(q.n) - sum(r.n) AS d FROM ({INNER}) AS q JOIN {other} ON q.g <> r.g",
+        {"dp.epsilon": "0.5", "dp.intervals": "columns"},
+    )
+    each = planned(world, "n").outputs[0].accuracy
+    assert each is not None
+    rows = [[[30, 1]] * GROUPS] * len(plan.parts)
+    [(total, difference, low, high, below, above, *_)] = shown(plan, *rows)
+    assert (total, difference) == (30 * 132, 0)
+    assert high - total == total - low >= 132 * (each.half or 0.0)  # type: ignore[operator]
+    assert above == -below == 2 * (high - total)  # type: ignore[operator]
 
 
 CHOSEN = (
