@@ -96,7 +96,7 @@ def _mixed(law: Squares, rows: int) -> Iterator[Callable[[float], float]]:
             doubled = np.convolve(shares, shares)
             shares, many = _spread(np.arange(len(doubled)) / 2, doubled), 2 * many
         if many <= rows:
-            yield _beyond(np.arange(_CELLS + 1, dtype=np.float64) * step, shares, rows * law.missing)
+            yield _beyond(step, shares, rows * law.missing)
 
 
 def _spread(places: Floats, shares: Floats) -> Floats:
@@ -107,11 +107,24 @@ def _spread(places: Floats, shares: Floats) -> Floats:
     return left + np.bincount(below + 1, shares * part, _CELLS + 1).astype(np.float64)
 
 
-def _beyond(values: Floats, shares: Floats, missing: float) -> Callable[[float], float]:
+def _beyond(step: float, shares: Floats, missing: float) -> Callable[[float], float]:
+    """By what the numbers of all cells up to each one add up to."""
+    values = np.arange(_CELLS + 1, dtype=np.float64) * step
+    number, total = np.cumsum(shares), np.cumsum(shares * values)
+    powers = [(bend, np.cumsum(shares * values**bend.half)) for bend in _bends()]
+
+    def mean(bend: _Bend, near: Floats, x: float) -> float:
+        last = min(int(bend.at * x * x / step), _CELLS)
+        many, far = number[-1] - number[last], total[-1] - total[last]
+        height = bend.moment * bend.at**bend.half
+        return float(
+            bend.moment * near[last] / x ** (2 * bend.half)
+            + (height - bend.slope * bend.at) * many
+            + bend.slope * far / (x * x)
+        )
+
     def beyond(x: float) -> float:
-        u = values / x**2
-        means = (float(shares @ bend.of(u)) for bend in _bends())
-        return min(means) * (1 + ROUNDING) + missing
+        return min(mean(bend, near, x) for bend, near in powers) * (1 + ROUNDING) + missing
 
     return beyond
 
@@ -123,13 +136,6 @@ class _Bend(Struct, frozen=True):
     moment: float
     half: int
     slope: float
-
-    def of(self, u: Floats) -> Floats:
-        """At each u."""
-        near = np.minimum(u, self.at) ** self.half
-        near *= self.moment
-        near += self.slope * np.maximum(u - self.at, 0.0)
-        return near
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from udfs.mechanisms import weighted
-from udfs.mechanisms.averaged import Draw
+from udfs.mechanisms.averaged import Draw, Floats
 from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
 from udfs.mechanisms.linear import Squares
@@ -53,6 +53,11 @@ def test_no_weights_of_two_rows_pass_their_bound_more_often_than_it_says(
         assert both[np.abs(sums) <= reach].sum() >= float(confidence)
 
 
+def bent(bend: weighted._Bend, u: Floats) -> Floats:
+    """A bend at each u."""
+    return bend.moment * np.minimum(u, bend.at) ** bend.half + bend.slope * np.maximum(u - bend.at, 0.0)
+
+
 def test_bends_are_convex_and_nowhere_below_the_tail():
     """On a fine grid, and at all places where one moment takes over from another."""
     moments = [a / b for a, b in pairwise(weighted._MOMENTS)]
@@ -60,7 +65,7 @@ def test_bends_are_convex_and_nowhere_below_the_tail():
     grid = np.unique(np.concatenate([np.linspace(0.002, 3, 20_000), np.linspace(3, 200, 2_000), moments]))
     tail = np.array([weighted._tail(1 / u**0.5) for u in grid])
     for bend in weighted._bends():
-        values = bend.of(grid)
+        values = bent(bend, grid)
         assert (values >= tail * (1 - 1e-12)).all()
         slopes = np.diff(values) / np.diff(grid)
         assert (np.diff(slopes) >= -1e-6 * (1 + slopes[:-1])).all()
@@ -80,6 +85,11 @@ def test_cells_keep_the_mean_and_what_is_beyond_counts_as_missed():
     assert shares @ np.arange(len(shares)) * 7.7 / weighted._CELLS == pytest.approx(law.values @ law.shares)
     for beyond in weighted._mixed(law, 5):
         assert beyond(1e6) == pytest.approx(0.05)
+    [first, *_] = weighted._mixed(law, 1)
+    for x in (1.0, 1.7, 2.4, 4.0):
+        cells = np.arange(len(shares)) * 7.7 / weighted._CELLS / x**2
+        least = min(shares @ bent(bend, cells) for bend in weighted._bends())
+        assert first(x) == pytest.approx(least + 0.01)
 
 
 @pytest.mark.statistical
@@ -87,16 +97,16 @@ def test_cells_keep_the_mean_and_what_is_beyond_counts_as_missed():
 @pytest.mark.parametrize("kind", [Staircase, Laplace, Gaussian])
 @pytest.mark.parametrize("alike", MANY)
 def test_it_is_above_the_best_and_at_most_a_third(kind: type[Mechanism], alike: int, nano: int):
-    """Of so many rows alike: 0.99 to 1.25 were measured.
+    """Of so many rows alike: 1.03 to 1.33 were measured; the most of staircases at epsilon 1.
 
-    20,000 sums: the quantile of 95 % has a standard deviation of 1 %.
+    20,000 sums: the quantile of 95 % has a standard deviation of 1 %; 5 of them are a false alarm in 1 of 10**6 runs.
     """
     mechanism = kind.best((50, 1), nano // 10 if kind is Gaussian else nano)
     found = bound(mechanism, 100)
     row = [1 / s for s in found.scales]
     sums = (mechanism.draw(20_000 * alike).astype(np.float64) @ np.array(row)).reshape(-1, alike).sum(axis=1)
     best = float(np.quantile(np.abs(sums), 0.95))
-    assert best / 1.05 <= found.reach([row] * alike) <= 1.33 * best
+    assert best / 1.05 <= found.reach([row] * alike) <= 1.05 * 1.33 * best
 
 
 def test_it_grows_with_the_root_of_the_number_of_rows():
