@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlglot import exp
 
-from dpproxy.aggregates.table import AGGREGATES, OWN
+from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis.functions import FUNCTIONS
-from dpproxy.analysis.spoken import spaced
+from dpproxy.analysis.titles import function_name
 from dpproxy.cli.commands import COMMANDS
 from dpproxy.config.configuration import KEYS, REQUIRED, ConfigKey
 from dpproxy.config.settings import SETTINGS
@@ -100,14 +100,8 @@ def test_every_privacy_setting_is_documented_and_no_other():
 def test_every_aggregate_and_function_over_one_is_documented():
     text = page("docs/sql.md")
     for node in AGGREGATES:
-        if node is exp.CombinedAggFunc:
-            assert all(f"`{name}(x)`" in text for name in OWN)
-            continue
-        if node is exp.WithinGroup:
-            assert ") WITHIN GROUP (ORDER BY x)`" in text
-            continue
-        names = node.sql_names() if issubclass(node, exp.Func) else [f"{spaced(node())} "]
-        assert any(f"`{name.lower()}(" in text.lower() for name in names), node.__name__
+        names = [node] if isinstance(node, str) else [function_name(node()), *node.sql_names()]
+        assert any(f"`{name.lower()}{end}" in text.lower() for name in names for end in "(`"), node
     for name in DP_FUNCTIONS:
         assert f"`dp.{name}(x)`" in text
 

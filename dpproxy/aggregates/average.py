@@ -1,7 +1,7 @@
 """AVG(x) = clamp(mid + S / max(n, 1)), S the sum of distances from the middle: never NULL, never outside."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
+from dpproxy.aggregates.calls import AggregateFunction, OpenCall, PersonCall
 from dpproxy.aggregates.model import Drawn, Ends, Measure, Noise
+from dpproxy.aggregates.operands import multiple
 from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Error
@@ -200,3 +202,33 @@ class ReleasedAverage(Struct, frozen=True):
         """In a relation of this name."""
         named = (replace(c, table=table) for c in self.columns if isinstance(c, nodes.ColumnRef))
         return replace(self, columns=tuple(named))
+
+
+def of_number(name: str) -> Callable[[OpenCall], Typed]:
+    """An aggregate of the engine that has the type of an average."""
+
+    def apply(call: OpenCall) -> Typed:
+        value = call.number()
+        return Typed(call.made(name, as_double(value)), mean_type(value.type), None)
+
+    return apply
+
+
+def _person(call: PersonCall) -> Typed:
+    found = call.steps()
+    total, count = (duck.cast(call.made(name, found.sql), "DOUBLE") for name in ("sum", "count"))
+    mean = duck.binary("/", total, duck.call("nullif", count, duck.double(0.0)))
+    low, high = found.low * found.unit, found.high * found.unit
+    value = duck.binary("*", mean, duck.double(float(found.unit)))
+    inside = duck.clamp(value, duck.double(float(low)), duck.double(float(high)))
+    kind = mean_type(found.typed.type)
+    return Typed(nodes.Paren(inside), kind, None, low, high, call.may_miss(found.typed))
+
+
+AVG = AggregateFunction(
+    private=lambda call: Average(multiple(call)),
+    open=of_number("avg"),
+    person=_person,
+    windowed=True,
+    averages=True,
+)

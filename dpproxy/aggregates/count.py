@@ -4,13 +4,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from msgspec import Struct
+from sqlglot import exp
 
+from dpproxy.aggregates.calls import AggregateFunction, OpenCall, PersonCall, PrivateCall, distinct_operand
+from dpproxy.aggregates.filter import kept, rows_where
 from dpproxy.aggregates.model import Drawn, Ends, Measure, Noise
+from dpproxy.aggregates.operands import plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_boolean, compile_expression, compile_shown
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.values.pgtypes import INT8, SqlType
+from dpproxy.values.errors import UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import BOOL, INT8, TEXT, SqlType
 
 
 def count_measure(counted: Typed | None) -> Measure:
@@ -74,3 +82,64 @@ class Count(Struct, frozen=True):
             rows=half if self.measure == count_measure(None) else None,
             span=1.0,
         )
+
+
+def _private(call: PrivateCall) -> Count:
+    node, scope = call.node, call.scope
+    this = distinct_operand(node)
+    if this is not None:
+        value = settle(compile_expression(this, scope), TEXT, scope, this)
+        is_unit = value.is_unit and isinstance(this.unnest(), exp.Column)
+        return Count(distinct_measure(kept(value, call.condition), is_unit=is_unit))
+    if node.this is None:
+        raise UndefinedFunction("count() takes an argument", hint="Write count(*) or count(x).")
+    if isinstance(node.this, exp.Star):
+        return Count(count_measure(None if call.condition is None else rows_where(call.condition)))
+    return Count(count_measure(kept(compile_expression(node.this, scope), call.condition)))
+
+
+def number_of_rows(sql: nodes.Expr) -> Typed:
+    """A count of the engine."""
+    return Typed(sql, INT8, 0, Fraction(0), nullable=False)
+
+
+def _open(call: OpenCall) -> Typed:
+    this = call.node.this
+    if this is None:
+        raise UndefinedFunction(
+            "count() takes an argument", hint="Write count(*) or count(x).", position=position(call.node)
+        )
+    sql = nodes.Star() if isinstance(this, exp.Star) else call.value().sql
+    return number_of_rows(call.made("count", sql))
+
+
+def _person(call: PersonCall) -> Typed:
+    this, is_distinct = call.node.this, isinstance(call.node.this, exp.Distinct)
+    if is_distinct:
+        if len(this.expressions) != 1:
+            raise Unsupported("count(DISTINCT ...) takes one expression here", position=position(call.node))
+        value = compile_shown(this.expressions[0], call.scope).sql
+    elif this is None or isinstance(this, exp.Star):
+        is_plain = call.condition is None and call.over is None
+        value = nodes.Star() if is_plain else duck.integer(1)
+    else:
+        typed = call.value()
+        value = typed.presence or typed.sql
+    count = call.made("count", value, distinct=is_distinct)
+    if call.over is None:
+        count = duck.cast(duck.call("least", count, duck.integer(call.most)), "BIGINT")
+    return Typed(count, INT8, 0, Fraction(0), Fraction(call.most), nullable=False)
+
+
+def _private_if(call: PrivateCall) -> Count:
+    value = compile_boolean(plain_operand(call.node, call.node.this), call.scope)
+    return Count(count_measure(rows_where(call.condition, value.sql)))
+
+
+def _open_if(call: OpenCall) -> Typed:
+    value = compile_boolean(call.node.this, call.scope)
+    return number_of_rows(call.finish(duck.call("count_if", value.sql)))
+
+
+COUNT = AggregateFunction(private=_private, open=_open, person=_person, windowed=True)
+COUNT_IF = AggregateFunction(private=_private_if, open=_open_if, added=((INT8, BOOL),))

@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.joint import COUNT, XX, XY, YY, X, Y
 from dpproxy.aggregates.moments import Moments
+from dpproxy.aggregates.pairs import of_pair
 from dpproxy.aggregates.statistic import MomentFunction, Sides
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
@@ -30,11 +31,11 @@ def _about(errors: Mapping[str, float]) -> str:
     return f"about {errors[XY]:.6g} / count"
 
 
-COVAR_POP = MomentFunction(
+COVAR_POP = of_pair("covar_pop", MomentFunction(
     _PARTS, Moments.covariance, Moments.covariances, lambda _: {XY: duck.double(1.0)},
     lambda s: (-_most(s), _most(s)), _both_units, _about,
-)  # fmt: skip
-COVAR_SAMP = MomentFunction(
+))  # fmt: skip
+COVAR_SAMP = of_pair("covar_samp", MomentFunction(
     _PARTS,
     lambda m: f.times(m.covariance(), m.correction),
     lambda m: f.multiple(m.covariances(), m.corrections),
@@ -42,7 +43,7 @@ COVAR_SAMP = MomentFunction(
     lambda s: (-2 * _most(s), 2 * _most(s)),
     _both_units,
     _about,
-)
+))  # fmt: skip
 
 
 def _spread(moments: Moments) -> nodes.Expr:
@@ -106,11 +107,11 @@ def _correlation_words(errors: Mapping[str, float]) -> str:
     )
 
 
-CORR = MomentFunction(
+CORR = of_pair("corr", MomentFunction(
     (*_PARTS, XX, YY), _correlation, _correlations, _correlation_weights,
     lambda _: (-1.0, 1.0), lambda _: Fraction(1), _correlation_words,
-)  # fmt: skip
-REGR_R2 = MomentFunction(
+))  # fmt: skip
+REGR_R2 = of_pair("regr_r2", MomentFunction(
     (*_PARTS, XX, YY),
     lambda m: f.square(_correlation(m)),
     _squares,
@@ -118,7 +119,7 @@ REGR_R2 = MomentFunction(
     lambda _: (0.0, 1.0),
     lambda _: Fraction(1),
     lambda errors: f"{_correlation_words(errors)}, times 2",
-)
+))  # fmt: skip
 
 
 def _steepest(sides: Sides) -> float:
@@ -159,10 +160,10 @@ def _slope_words(errors: Mapping[str, float]) -> str:
     )
 
 
-REGR_SLOPE = MomentFunction(
+REGR_SLOPE = of_pair("regr_slope", MomentFunction(
     (*_PARTS, XX), _slope, _slopes, _slope_weights, lambda s: (-_steepest(s), _steepest(s)),
     lambda s: s[Y].unit / s[X].unit, _slope_words,
-)  # fmt: skip
+))  # fmt: skip
 
 
 def _at(moments: Moments, side: str) -> nodes.Expr:
@@ -211,7 +212,7 @@ def _intercept_words(errors: Mapping[str, float]) -> str:
     )
 
 
-REGR_INTERCEPT = MomentFunction(
+REGR_INTERCEPT = of_pair("regr_intercept", MomentFunction(
     (*_PARTS, XX),
     _intercept,
     _intercepts,
@@ -219,4 +220,4 @@ REGR_INTERCEPT = MomentFunction(
     _intercept_limits,
     lambda s: s[Y].unit,
     _intercept_words,
-)
+))  # fmt: skip

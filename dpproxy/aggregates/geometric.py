@@ -7,7 +7,6 @@ exponential of an average has no interval: the function is for the noise and for
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,14 +15,14 @@ from sqlglot import exp
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import argument
 from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.calls import AggregateFunction, PrivateCall
 from dpproxy.aggregates.filter import kept
 from dpproxy.aggregates.model import Ends, Measure, Noise
-from dpproxy.aggregates.operands import Condition, compiled, number, plain_operand
+from dpproxy.aggregates.operands import number, plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import FLOAT8, SqlType
@@ -58,8 +57,9 @@ class GeometricMean(Struct, frozen=True):
         return Error(found.sensitivity, None, None, f"about {found.over_count or 0:.6g} / count of the value")
 
 
-def build(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> GeometricMean:  # noqa: ANN401
-    """Compile a call. Raises PD003 where the argument may be zero or less."""
+def _private(call: PrivateCall) -> GeometricMean:
+    """Refuse (PD003) where the argument may be zero or less."""
+    node, scope = call.node, call.scope
     this = plain_operand(node, node.expressions[0])
     logarithm = exp.Ln(this=this.copy())
     typed, bounded = number(logarithm, scope), number(this, scope)
@@ -71,10 +71,12 @@ def build(node: Any, scope: Scope, _: object, condition: Condition | None = None
         )
     # Rows are put inside these, so that no logarithm of the engine needs to be exact.
     low, high = Fraction(_log(bounded.low)), Fraction(_log(bounded.high))
-    return GeometricMean(
-        Average(argument(logarithm, kept(replace(typed, low=low, high=high), compiled(condition))))
-    )
+    within = kept(replace(typed, low=low, high=high), call.condition)
+    return GeometricMean(Average(argument(logarithm, within)))
 
 
 def _log(value: Fraction | int) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
+
+
+GEOMETRIC_MEAN = AggregateFunction(private=_private, added=((FLOAT8, FLOAT8),), instead="exp(avg(ln(x)))")

@@ -11,12 +11,18 @@ from fractions import Fraction
 from msgspec import Struct
 
 from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.calls import AggregateFunction, OpenCall, PersonCall, PrivateCall, distinct_operand
 from dpproxy.aggregates.count import count_measure
+from dpproxy.aggregates.filter import rows_where
 from dpproxy.aggregates.model import Ends, Measure, Noise
+from dpproxy.aggregates.operands import plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_boolean
+from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, boolean
+from dpproxy.values.errors import TypeMismatch
 from dpproxy.values.pgtypes import BOOL, SqlType
 
 
@@ -63,3 +69,26 @@ class Decided(Struct, frozen=True):
         kind = "false" if self.is_all else "true"
         half = noise.half_width(confidence)[0]
         return Error(f"{noise.rows}", None, None, f"{half} of the {kind} rows that decide it")
+
+
+def _decided(name: str, *, is_all: bool) -> AggregateFunction:
+    def private(call: PrivateCall) -> Decided:
+        value = compile_boolean(plain_operand(call.node, call.node.this), call.scope)
+        decides = nodes.Not(value.sql) if is_all else value.sql
+        return Decided(rows_where(call.condition, decides), is_all)
+
+    def opened(call: OpenCall) -> Typed:
+        value = compile_boolean(distinct_operand(call.node) or call.node.this, call.scope)
+        return Typed(call.finish(duck.call(name, value.sql)), BOOL)
+
+    def person(call: PersonCall) -> Typed:
+        typed = call.value()
+        if typed.type.oid != BOOL.oid:
+            raise TypeMismatch(f"{name} takes a truth value", position=position(call.node))
+        return Typed(call.made(name, typed.sql), BOOL, nullable=True)
+
+    return AggregateFunction(private=private, open=opened, person=person)
+
+
+BOOL_AND = _decided("bool_and", is_all=True)
+BOOL_OR = _decided("bool_or", is_all=False)

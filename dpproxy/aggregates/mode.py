@@ -6,20 +6,19 @@ moves that all have one sign. NULL and what is not declared are no candidates; o
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from msgspec import Struct
 from sqlglot import exp
 
+from dpproxy.aggregates.calls import AggregateFunction, OpenCall, PrivateCall, one_of
 from dpproxy.aggregates.model import Ends, Measure, Noise
-from dpproxy.aggregates.operands import Condition, plain_operand
+from dpproxy.aggregates.operands import plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.keys import GroupKey
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.values.errors import UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import SqlType
@@ -85,10 +84,22 @@ def fewer(mechanism: Exponential, values: int, confidence: Fraction) -> int:
     return -(-mechanism.shortfall(values, confidence) // SPREAD)
 
 
-def mode(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> Mode:  # noqa: ANN401
-    """MODE() WITHIN GROUP (ORDER BY x)."""
+def _private(call: PrivateCall) -> Mode:
+    node = call.node
     if len(node.expression.expressions) != 1:
         raise UndefinedFunction("mode() is of one ORDER BY expression", position=position(node))
     written = plain_operand(node.this, node.expression.expressions[0].this)
-    typed = compile_expression(written, scope)
-    return Mode(written, typed.type, None if condition is None else condition.sql)
+    typed = compile_expression(written, call.scope)
+    return Mode(written, typed.type, call.condition)
+
+
+def _open(call: OpenCall) -> Typed:
+    """Of values that are as frequent, the first one."""
+    [entry] = call.node.expression.expressions
+    value = call.operand(entry.this)
+    order = nodes.Ordered(value.sql, descending=bool(entry.args.get("desc")))
+    return one_of(value, call.finish(nodes.Call("mode", (value.sql,), order=(order,))))
+
+
+MODE = AggregateFunction(private=_private, open=_open, ordered=True)
+"""MODE() WITHIN GROUP (ORDER BY x)."""

@@ -6,25 +6,44 @@ error is one of rank: how many rows stand between what is released and the quant
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from msgspec import Struct
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument
+from dpproxy.aggregates.calls import AggregateFunction, OpenCall, PersonCall, PrivateCall, name_of, one_of
 from dpproxy.aggregates.filter import kept
 from dpproxy.aggregates.model import Ends, Measure, Noise
-from dpproxy.aggregates.operands import Condition, compiled, name_of, number, plain_operand
+from dpproxy.aggregates.operands import number, plain_operand
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.values.days import micros, midnight
-from dpproxy.values.errors import BoundsMissing, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ, SqlType
+from dpproxy.values.errors import (
+    BoundsMissing,
+    InvalidParameter,
+    TypeMismatch,
+    UndefinedFunction,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import (
+    BOOL,
+    BYTEA,
+    DATE,
+    FLOAT8,
+    JSON,
+    NUMERIC,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    SqlType,
+    array_of,
+)
 from udfs.mechanisms.quantile import Quantile
 
 CELL_BITS = 16
@@ -161,11 +180,9 @@ def fraction_of(node: exp.Expr, scope: Scope) -> Fraction:
     return fraction
 
 
-def _operand(
-    node: exp.Expr, operand: exp.Expr, scope: Scope, condition: Condition | None, *, dates: bool
-) -> Argument:
+def _operand(call: PrivateCall, node: exp.Expr, operand: exp.Expr, *, dates: bool) -> Argument:
     """The argument on a lattice: of dates, days or microseconds from the first one that is declared."""
-    typed = kept(number(plain_operand(node, operand), scope), compiled(condition))
+    typed = kept(number(plain_operand(node, operand), call.scope), call.condition)
     if typed.type.oid not in (DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid):
         return argument(operand, typed)
     if not dates:
@@ -190,31 +207,90 @@ def _operand(
     return Argument(nodes.Paren(inside), Fraction(1), 0, high, typed)
 
 
-def extreme(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
-    """MIN and MAX."""
-    top = type(node) is exp.Max
-    found = _operand(node, node.this, scope, condition, dates=True)
-    return OrderStatistic(name_of(node), found, int(top), 1, found.typed.scale is None)
+def _extreme(name: str, *, top: bool) -> AggregateFunction:
+    def private(call: PrivateCall) -> OrderStatistic:
+        found = _operand(call, call.node, call.node.this, dates=True)
+        return OrderStatistic(call.name, found, int(top), 1, found.typed.scale is None)
+
+    def opened(call: OpenCall) -> Typed:
+        value = call.value()
+        if value.type.oid in _UNORDERED:
+            raise UndefinedFunction(
+                f"function {call.name}({value.type.shown}) does not exist",
+                hint="Use bool_and or bool_or." if value.type.oid == BOOL.oid else None,
+            )
+        return one_of(value, call.made(name, value.sql))
+
+    def person(call: PersonCall) -> Typed:
+        typed = call.value()
+        return one_of(typed, call.made(name, typed.sql), nullable=call.may_miss(typed))
+
+    return AggregateFunction(private=private, open=opened, person=person, windowed=True)
 
 
-def median(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
-    """MEDIAN."""
-    found = _operand(node, node.this, scope, condition, dates=False)
+_UNORDERED = frozenset({BOOL.oid, UUID.oid, BYTEA.oid, JSON.oid, array_of(JSON).oid})
+"""Types without a least and a greatest value."""
+
+
+def _private_median(call: PrivateCall) -> OrderStatistic:
+    found = _operand(call, call.node, call.node.this, dates=False)
     return OrderStatistic("median", found, 1, 2, is_double=True)
 
 
-def percentile(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
-    """PERCENTILE_CONT and PERCENTILE_DISC (fraction) WITHIN GROUP (ORDER BY x)."""
-    call, order = node.this, node.expression
-    if type(call) not in (exp.PercentileCont, exp.PercentileDisc) or len(order.expressions) != 1:
-        raise UndefinedFunction(
-            "WITHIN GROUP stands after percentile_cont or percentile_disc, with one ORDER BY expression",
-            position=position(node),
-        )
-    ordered = order.expressions[0]
-    fraction = fraction_of(call.this, scope)
-    if ordered.args.get("desc"):
-        fraction = 1 - fraction
-    found = _operand(call, ordered.this, scope, condition, dates=type(call) is exp.PercentileDisc)
-    is_double = type(call) is exp.PercentileCont or found.typed.scale is None
-    return OrderStatistic(name_of(call), found, fraction.numerator, fraction.denominator, is_double)
+def _open_median(call: OpenCall) -> Typed:
+    return Typed(call.finish(duck.call("median", as_double(call.number()))), FLOAT8, None)
+
+
+def misplaced(node: exp.Expr) -> UndefinedFunction:
+    """WITHIN GROUP behind something else, or of something else."""
+    return UndefinedFunction(
+        "WITHIN GROUP stands after percentile_cont or percentile_disc, with one ORDER BY expression",
+        position=position(node),
+    )
+
+
+def _percentile(*, continuous: bool) -> AggregateFunction:
+    def private(call: PrivateCall) -> OrderStatistic:
+        named, entries = call.node.this, call.node.expression.expressions
+        if len(entries) != 1:
+            raise misplaced(call.node)
+        fraction = fraction_of(named.this, call.scope)
+        if entries[0].args.get("desc"):
+            fraction = 1 - fraction
+        found = _operand(call, named, entries[0].this, dates=not continuous)
+        is_double = continuous or found.typed.scale is None
+        return OrderStatistic(name_of(named), found, fraction.numerator, fraction.denominator, is_double)
+
+    def opened(call: OpenCall) -> Typed:
+        [entry] = call.node.expression.expressions
+        place = duck.double(float(_open_fraction(call.node.this.this, call.scope)))
+        value, order = call.operand(entry.this), bool(entry.args.get("desc"))
+        if continuous:
+            number = call.double(entry.this)
+            found = nodes.Call("quantile_cont", (number, place), order=(nodes.Ordered(number, order),))
+            return Typed(call.finish(found), FLOAT8, None)
+        found = nodes.Call("quantile_disc", (value.sql, place), order=(nodes.Ordered(value.sql, order),))
+        return one_of(value, call.finish(found))
+
+    return AggregateFunction(private=private, open=opened, ordered=True)
+
+
+def _open_fraction(node: exp.Expr, scope: Scope) -> Fraction:
+    value = settle(compile_expression(node, scope), NUMERIC, scope, node)
+    if value.parameter is not None:
+        return Fraction(1, 2)
+    if isinstance(value.constant, bool) or not isinstance(value.constant, int | Fraction):
+        raise Unsupported("a percentile is a constant between 0 and 1", position=position(node))
+    if not 0 <= value.constant <= 1:
+        raise InvalidParameter("a percentile is between 0 and 1", position=position(node))
+    return Fraction(value.constant)
+
+
+MIN = _extreme("min", top=False)
+MAX = _extreme("max", top=True)
+MEDIAN = AggregateFunction(
+    private=_private_median, open=_open_median, added=((FLOAT8, FLOAT8), (FLOAT8, NUMERIC))
+)
+PERCENTILE_CONT = _percentile(continuous=True)
+"""PERCENTILE_CONT(fraction) WITHIN GROUP (ORDER BY x)."""
+PERCENTILE_DISC = _percentile(continuous=False)

@@ -7,8 +7,10 @@ from fractions import Fraction
 from msgspec import Struct
 
 from dpproxy.aggregates.argument import Argument
+from dpproxy.aggregates.calls import AggregateFunction, OpenCall, PersonCall, PrivateCall
 from dpproxy.aggregates.count import count_measure
 from dpproxy.aggregates.model import Drawn, Ends, Measure, Noise
+from dpproxy.aggregates.operands import multiple
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
@@ -133,3 +135,30 @@ class Sum(Struct, frozen=True):
         each = self.argument.width * self.argument.unit
         half = self._half_width(noise, confidence)
         return Error(f"{float(each * noise.rows):.15g}", self._sd(noise), half, span=float(each))
+
+
+def _private(call: PrivateCall) -> Sum:
+    return Sum(multiple(call), (call.node.this, call.filtered) in call.averaged)
+
+
+def _open(call: OpenCall) -> Typed:
+    value = call.number()
+    sql = duck.cast(value.sql, "HUGEINT") if value.scale is not None else value.sql
+    return Typed(call.made("sum", sql), sum_type(value.type), value.scale)
+
+
+def _person(call: PersonCall) -> Typed:
+    found, most = call.steps(), call.most
+    total = call.made("sum", found.sql)
+    low, high = min(0, found.low * most), max(0, found.high * most)
+    if call.over is None:
+        total = duck.clamp(total, duck.integer(low), duck.integer(high))
+    total, kind = duck.cast(total, "HUGEINT"), sum_type(found.typed.type)
+    ends = low * found.unit, high * found.unit, call.may_miss(found.typed)
+    if found.typed.scale is not None:
+        return Typed(total, kind, found.typed.scale, *ends)
+    value = duck.binary("*", duck.cast(total, "DOUBLE"), duck.double(float(found.unit)))
+    return Typed(value, kind, None, *ends)
+
+
+SUM = AggregateFunction(private=_private, open=_open, person=_person, windowed=True)

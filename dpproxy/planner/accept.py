@@ -6,7 +6,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from dpproxy.aggregates.table import AGGREGATES, OWN
+from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis.expressions import RULES
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.position import position
@@ -142,8 +142,8 @@ def _spell(tree: exp.Expr) -> None:
     """Aggregates of one argument that the parser does not know; EVERY is the standard's word for BOOL_AND."""
     for node in list(tree.find_all(exp.Anonymous)):
         name = str(node.this).lower()
-        if len(node.expressions) == 1 and (name == "every" or name in OWN):
-            is_own, value = name in OWN, node.expressions[0]
+        if len(node.expressions) == 1 and (name == "every" or name in AGGREGATES):
+            is_own, value = name in AGGREGATES, node.expressions[0]
             call = (
                 exp.CombinedAggFunc(this=name, expressions=[value]) if is_own else exp.LogicalAnd(this=value)
             )
@@ -249,6 +249,9 @@ _ORDERED = (exp.GroupConcat, exp.ArrayAgg, exp.JSONArrayAgg)
 _PAIR = frozenset({"this", "expression"})
 _ONE = frozenset({"this"})
 
+_READ = _PAIR | {"separator", "big_int"}
+"""Of the arguments that the parser knows of an aggregate."""
+
 _OPERATORS = (exp.Binary, exp.Unary)
 
 QUERIES: frozenset[type[exp.Expr]] = frozenset(
@@ -268,12 +271,7 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Lateral: frozenset({"this", "alias"}),
     exp.Exists: _ONE,
     exp.ExplodingGenerateSeries: frozenset({"start", "end", "step"}),
-    exp.PercentileCont: _ONE,
-    exp.Mode: frozenset(),
     exp.Array: frozenset({"expressions", "value_constructor"}),
-    exp.ArrayAgg: _ONE,
-    exp.JSONArrayAgg: _ONE,
-    exp.PercentileDisc: _ONE,
     exp.Tuple: frozenset({"expressions"}),
     exp.Rollup: frozenset({"expressions"}),
     exp.Cube: frozenset({"expressions"}),
@@ -291,7 +289,6 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Lag: frozenset({"this", "offset", "default"}),
     exp.Lead: frozenset({"this", "offset", "default"}),
     exp.NthValue: frozenset({"this", "offset"}),
-    exp.GroupConcat: frozenset({"this", "separator"}),
     exp.Values: frozenset({"expressions", "alias", "order", "limit", "offset"}),
     exp.Having: _ONE,
     exp.Order: frozenset({"this", "expressions"}),
@@ -323,8 +320,10 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Cast: frozenset({"this", "to"}),
     exp.DataType: frozenset({"this", "expressions", "nested"}),
     exp.DataTypeParam: _ONE,
-    **{kind: _PAIR if "expression" in kind.arg_types else _ONE for kind in AGGREGATES},
-    exp.Count: frozenset({"this", "big_int"}),
+    **{kind: frozenset(kind.arg_types) & _READ for kind in AGGREGATES if not isinstance(kind, str)},
+    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), _ONE),
+    exp.Mode: frozenset(),
+    **dict.fromkeys((exp.Filter, exp.WithinGroup), _PAIR),
     **{kind: function.allowed for kind, function in FUNCTIONS.items()},
     exp.AtTimeZone: frozenset({"this", "zone"}),
     exp.CurrentTimestamp: _ONE,

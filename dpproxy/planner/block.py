@@ -13,7 +13,7 @@ from dpproxy.aggregates.mode import Mode
 from dpproxy.aggregates.model import Aggregate, Measure, Noise
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Inner
-from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.aggregates.table import averaged_arguments, private
 from dpproxy.algebra import nodes
 from dpproxy.algebra.layers import layered
 from dpproxy.algebra.plan import LAW, Fitted, Part, Summed
@@ -479,4 +479,4 @@ def _aggregates(called: list[exp.Expr], rows: JoinedRows, planning: Planning) ->
     if len(called) > MOST_AGGREGATES:
         raise TooComplex(f"the statement has more than {MOST_AGGREGATES} different aggregates")
     averaged = averaged_arguments(called)
-    return {n: AGGREGATES[type(n)](n, rows.scope(planning.parameters), averaged) for n in called}
+    return {n: private(n, rows.scope(planning.parameters), averaged) for n in called}

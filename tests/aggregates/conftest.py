@@ -7,7 +7,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.aggregates.model import Aggregate, Measure
-from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.aggregates.table import averaged_arguments, private
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
@@ -17,6 +17,7 @@ from dpproxy.planner.accept import parse
 from dpproxy.policy.model import Between, Domain, Members, Outside
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, Column
 from tests.empty import empty
+from tests.planner.conftest import world  # noqa: F401 - a fixture
 
 COLUMNS: dict[str, tuple[Column, Domain]] = {
     "small": (Column("small", INT2, not_null=True), Between(-3, 4)),
@@ -49,7 +50,7 @@ def calls() -> Calls:
         nodes = parse(f"SELECT {sql}").expressions
         scope = Scope(ExpressionLevel.ROW, _leaf, Parameters())
         averaged = averaged_arguments(nodes)
-        return [AGGREGATES[type(n)](n, scope, averaged) for n in nodes]
+        return [private(n, scope, averaged) for n in nodes]
 
     return compiled
 

@@ -3,7 +3,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.aggregates.model import Noise
-from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.aggregates.table import private
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
@@ -62,7 +62,7 @@ def test_only_the_key_itself_moves_by_1_with_a_unit():
     def width(text: str) -> int | None:
         (node,) = parse(f"SELECT {text}").expressions
         scope = Scope(ExpressionLevel.ROW, leaf, Parameters())
-        return AGGREGATES[type(node)](node, scope, frozenset()).measures[0].unit_width
+        return private(node, scope).measures[0].unit_width
 
     assert width("count(DISTINCT id)") == width("count(DISTINCT (id))") == 1
     assert width("count(DISTINCT id) FILTER (WHERE x > 3)") == 1

@@ -1,8 +1,5 @@
 import pytest
 
-from dpproxy.aggregates.operands import name_of
-from dpproxy.analysis import duck
-from dpproxy.planner.accept import parse
 from dpproxy.values.errors import BoundsMissing, Refusal, TypeMismatch, UndefinedFunction, Unsupported
 from tests.aggregates.conftest import Calls, filled, measured, rows_of
 
@@ -32,30 +29,6 @@ def test_refused(calls: Calls, text: str, error: type[Refusal], message: str):
     with pytest.raises(error) as refused:
         calls(text)
     assert refused.value.message == message
-
-
-def test_a_function_is_called_what_it_was_written_as():
-    nodes = parse("SELECT Var_Samp(x), variance(x), EVERY(x), bool_and(x), stddev(x)").expressions
-    assert [name_of(n) for n in nodes] == ["var_samp", "variance", "every", "bool_and", "stddev"]
-
-
-@pytest.mark.parametrize(
-    ("text", "sql"),
-    [
-        ("regr_count(small, small)", "COUNT(*)"),
-        ("regr_count(age, small)", 'COUNT("age")'),
-        ("regr_count(small, age)", 'COUNT("age")'),
-        ("regr_count(age, height)", 'COUNT(CASE WHEN NOT ("age" IS NULL) THEN "height" END)'),
-        ("regr_count(height, age)", 'COUNT(CASE WHEN NOT ("age" IS NULL) THEN "height" END)'),
-    ],
-)
-def test_pairs_are_counted_as_simply_as_can_be(calls: Calls, text: str, sql: str):
-    assert duck.text(calls(text)[0].measures[0].sql) == sql
-
-
-def test_beside_what_is_never_null_an_average_shares_its_sums(calls: Calls):
-    slope, mean, count = calls("regr_slope(small, age), avg(age), count(age)")
-    assert {*mean.measures, *count.measures} < set(slope.measures)
 
 
 @pytest.mark.parametrize("more", ["", " FILTER (WHERE smokes)"])

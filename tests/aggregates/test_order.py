@@ -7,7 +7,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.aggregates.order import CELL_BITS, OrderStatistic
-from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.aggregates.table import private
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import ExpressionLevel, Parameters, Scope
@@ -23,7 +23,7 @@ def statistic(call: str, kind: SqlType, low: int, high: int) -> OrderStatistic:
     column = Typed(duck.column("x"), kind, scale, Fraction(low), Fraction(high))
     leaf = Scope(ExpressionLevel.ROW, lambda n: column if type(n) is exp.Column else None, Parameters())
     node = parse(f"SELECT {call} FROM t").expressions[0]
-    found = AGGREGATES[type(node)](node, leaf, frozenset())
+    found = private(node, leaf)
     assert isinstance(found, OrderStatistic)
     return found
 

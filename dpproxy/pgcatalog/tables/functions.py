@@ -5,13 +5,14 @@ from functools import cache
 
 from msgspec import Struct
 
-from dpproxy.aggregates.table import OWN
+from dpproxy.aggregates.calls import name_of
+from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.table import CatalogueTable, Row, columns, table
 from dpproxy.pgcatalog.tables.types import built_in
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.values.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
+from dpproxy.values.pgtypes import FLOAT8
 
 # pg_proc: the functions that statements here may call, and those that read and write values of the types.
 
@@ -19,7 +20,9 @@ from dpproxy.values.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
 _INTERNAL = 12
 """pg_language.oid of what is compiled in."""
 _ANY = 2276
-_ORDERED = frozenset({"percentile_cont", "percentile_disc"})
+_ORDERED = frozenset(
+    name_of(kind()) for kind, of in AGGREGATES.items() if of.ordered and not isinstance(kind, str)
+)
 """Aggregates with an argument in WITHIN GROUP."""
 
 
@@ -70,10 +73,11 @@ def functions() -> tuple[CatalogueFunction, ...]:
             CatalogueFunction(**{name: row[name] for name in _COLUMNS if name in row})
             for row in facts("pg_proc")
         ),
-        _own("median", "a", FLOAT8.oid, FLOAT8.oid),
-        _own("median", "a", FLOAT8.oid, NUMERIC.oid),
-        _own("count_if", "a", INT8.oid, BOOL.oid),
-        *(_own(name, "a", FLOAT8.oid, FLOAT8.oid) for name in OWN),
+        *(
+            _own(kind if isinstance(kind, str) else name_of(kind()), "a", result.oid, argument.oid)
+            for kind, of in AGGREGATES.items()
+            for result, argument in of.added
+        ),
         *(_own(name, "f", FLOAT8.oid, _ANY, "dp") for name in ("ci_high", "ci_low", "noise_sd")),
     )
 

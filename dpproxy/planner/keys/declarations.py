@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from dpproxy.aggregates.table import is_aggregate
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
-from dpproxy.planner.open.aggregates import is_aggregate
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env, FromEntry

@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates import averages
 from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.table import is_aggregate
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Accuracy
 from dpproxy.analysis import duck
@@ -28,7 +29,6 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.analysis.windows import over
 from dpproxy.planner.answer import UNBOUNDED, UNPROVED, add_bounds, rounded_ends
-from dpproxy.planner.open.aggregates import is_aggregate
 from dpproxy.planner.open.from_items import OpenRows
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.aggregates.table import is_aggregate, opened
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
@@ -18,7 +19,6 @@ from dpproxy.config import settings as session
 from dpproxy.planner.answer import limits, ordering, row_number
 from dpproxy.planner.keys.declarations import lists_keys, refuse_counted
 from dpproxy.planner.open.accuracies import Accuracies, different, with_distances
-from dpproxy.planner.open.aggregates import aggregate, is_aggregate
 from dpproxy.planner.open.from_items import OpenRows, open_rows
 from dpproxy.planner.open.grouping import Grouping, grouping
 from dpproxy.planner.open.growth import copies
@@ -77,7 +77,7 @@ class _Place(Struct, frozen=True):
                 "an aggregate of columns of the query around is not answered in a subquery",
                 hint="Write the aggregate in the query around, or aggregate in a subquery in FROM.",
             )
-        return aggregate(node, replace(self, grouping=None, clause="").scope())
+        return opened(node, replace(self, grouping=None, clause="").scope())
 
     def _column(self, node: exp.Column) -> Typed:
         if self.grouping is None:

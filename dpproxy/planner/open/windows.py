@@ -2,11 +2,11 @@
 
 from sqlglot import exp
 
+from dpproxy.aggregates.table import opened
 from dpproxy.algebra import nodes
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, over
-from dpproxy.planner.open.aggregates import aggregate
 from dpproxy.values.errors import Unsupported
 
 
@@ -34,4 +34,4 @@ def window(node: exp.Window, scope: Scope) -> Typed:
         )
     if type(function) is exp.Filter and type(function.this) in WINDOWS:
         raise Unsupported("FILTER is for aggregates", hint="Write CASE inside.")
-    return aggregate(function, scope, behind)
+    return opened(function, scope, behind)

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.aggregates.calls import name_of
 from dpproxy.aggregates.model import Ends, Measure, Noise
-from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.order import fraction_of
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Error, Part

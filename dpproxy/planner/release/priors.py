@@ -16,7 +16,7 @@ from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.prior import Refined, check_fits
 from dpproxy.aggregates.sum import Sum
-from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.aggregates.table import PRIVATE, private
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis import duck
@@ -142,8 +142,7 @@ def statistical(
 def aggregate_of(node: exp.Expr, rows: JoinedRows, planning: Planning) -> Count | Sum | Average:
     """The aggregate call under a prior."""
     operand = node.expressions[0]
-    build = AGGREGATES.get(type(operand))
-    inner = None if build is None else build(operand, rows.scope(planning.parameters), frozenset())
+    inner = private(operand, rows.scope(planning.parameters)) if type(operand) in PRIVATE else None
     if not isinstance(inner, Count | Sum | Average):
         raise Unsupported(
             "dp.with_prior takes count, sum or avg here",

@@ -15,7 +15,7 @@ from sqlglot import exp
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.model import Measure
 from dpproxy.aggregates.sum import Sum
-from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.aggregates.table import private
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import GroupKey, inside
@@ -207,7 +207,7 @@ def _sum(
     """A count, or a sum made of distances from the middle of its bounds: a row moves it by half as much."""
     averaged = frozenset((n.this, None) for n in called if type(n) is exp.Sum)
     if type(node) in (exp.Count, exp.Sum) and not isinstance(node.this, exp.Distinct):
-        found = AGGREGATES[type(node)](node, rows.scope(planning.parameters), averaged)
+        found = private(node, rows.scope(planning.parameters), averaged)
         if isinstance(found, Count | Sum):
             return found
     raise UnitLost(

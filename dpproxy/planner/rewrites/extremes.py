@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from dpproxy.aggregates.operands import name_of
-from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.aggregates.calls import name_of
+from dpproxy.aggregates.table import private
 from dpproxy.analysis.position import position
 from dpproxy.planner.keys.conditions import conditions_of
 from dpproxy.planner.keys.discovery import is_discovered
@@ -99,7 +99,7 @@ def _has_no_bounds(node: exp.Expr, rows: JoinedRows, planning: Planning) -> bool
     if not any(is_discovered(column, rows) for column in _value(node).find_all(exp.Column)):
         return False
     try:
-        AGGREGATES[type(node)](node, rows.scope(planning.parameters), frozenset())
+        private(node, rows.scope(planning.parameters))
     except Refusal:
         return True
     return False

@@ -4,21 +4,15 @@ A person's value is computed from that person's rows alone. Sums and counts are 
 instead of cutting the rows first: nobody's value leaves its bounds, and those who have no more rows lose nothing.
 """
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from typing import Any
+from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
-from dpproxy.aggregates.argument import Argument, argument
-from dpproxy.aggregates.average import mean_type
-from dpproxy.aggregates.sum import sum_type
+from dpproxy.aggregates.table import is_of_person, listed, of_person
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression, compile_shown
-from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
 from dpproxy.analysis.spoken import construct
@@ -29,8 +23,8 @@ from dpproxy.planner.rows.derive import derived_field, derived_scan, refuse_cut,
 from dpproxy.planner.rows.fields import Computed, Field
 from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.planner.select_list import SelectItem, grouped, items
-from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
-from dpproxy.values.pgtypes import BOOL, INT8, NUMERIC, Column
+from dpproxy.values.errors import GroupingError, Unsupported
+from dpproxy.values.pgtypes import Column
 
 
 def group_nodes(select: exp.Select, rows: JoinedRows) -> list[exp.Expr]:
@@ -144,14 +138,14 @@ class _Calls:
             held, field = self.groups[node]
             del held
             return field.read(_as_column(node, field))
-        if type(node) in CALLS or type(node) is exp.Filter:
+        if is_of_person(node):
             if node not in self._known:
                 self._known[node] = self._call(node)
             return self._known[node]
         if isinstance(node, exp.AggFunc):
             raise Unsupported(
                 f"{construct(node)} of one person's rows is not answered",
-                hint="Per person: count, sum, avg, min, max, bool_and and bool_or.",
+                hint=f"Per person: {listed(lambda f: f.person)}.",
                 position=position(node),
             )
         if type(node) is exp.Column:
@@ -175,14 +169,8 @@ class _Calls:
         return found
 
     def _call(self, node: exp.Expr) -> Typed:
-        call = person_call(node, self.rows.scope(self.planning.parameters), self.rows.most)
-        rule = CALLS.get(type(call.node))
-        if rule is None:
-            raise Unsupported(
-                f"{construct(call.node)} of one person's rows is not answered", position=position(call.node)
-            )
         name = self.planning.reserve("a")
-        typed = rule(call)
+        typed = of_person(node, self.rows.scope(self.planning.parameters), self.rows.most)
         self.expressions.append(duck.named(typed.sql, name))
         return replace(typed, sql=duck.column(name), presence=None)
 
@@ -218,117 +206,3 @@ def _item(item: SelectItem, calls: _Calls, planning: Planning) -> tuple[nodes.Ex
     name = planning.reserve(item.name.replace("?", "") or "c")
     column = Column(name, typed.type, not typed.nullable)
     return typed.sql, Computed(item.name, column, typed, calls.keys(node, item.name, typed))
-
-
-Over = Callable[[nodes.Call], nodes.Expr]
-"""Puts OVER behind a call."""
-
-
-class PersonCall(Struct, frozen=True):
-    """An aggregate of the rows of one person: of all, or ``over`` those of a window, which are ``most`` at most."""
-
-    node: Any
-    scope: Scope
-    most: int
-    over: Over | None = None
-    condition: nodes.Expr | None = None
-    """That of its FILTER."""
-
-    def value(self) -> Typed:
-        """The compiled operand."""
-        return compile_shown(self.node.this, self.scope)
-
-    def made(self, name: str, value: nodes.Expr, *, distinct: bool = False) -> nodes.Expr:
-        """The engine's call, of the rows that the condition leaves."""
-        kept = value if self.condition is None else duck.case([(self.condition, value)], None)
-        call = nodes.Call(name, (kept,), distinct)
-        return call if self.over is None else self.over(call)
-
-    def may_miss(self, value: Typed) -> bool:
-        """Whether it can be NULL, for want of a value."""
-        return value.nullable or self.condition is not None or self.over is not None
-
-
-def person_call(node: Any, scope: Scope, most: int, over: Over | None = None) -> PersonCall:  # noqa: ANN401
-    """A call with its FILTER."""
-    if type(node) is not exp.Filter:
-        return PersonCall(node, scope, most, over)
-    return PersonCall(node.this, scope, most, over, compile_boolean(node.expression.this, scope).sql)
-
-
-def _count(call: PersonCall) -> Typed:
-    this, is_distinct = call.node.this, isinstance(call.node.this, exp.Distinct)
-    if is_distinct:
-        if len(this.expressions) != 1:
-            raise Unsupported("count(DISTINCT ...) takes one expression here", position=position(call.node))
-        value = compile_shown(this.expressions[0], call.scope).sql
-    elif this is None or isinstance(this, exp.Star):
-        is_plain = call.condition is None and call.over is None
-        value = nodes.Star() if is_plain else duck.integer(1)
-    else:
-        typed = call.value()
-        value = typed.presence or typed.sql
-    count = call.made("count", value, distinct=is_distinct)
-    if call.over is None:
-        count = duck.cast(duck.call("least", count, duck.integer(call.most)), "BIGINT")
-    return Typed(count, INT8, 0, Fraction(0), Fraction(call.most), nullable=False)
-
-
-def _steps(call: PersonCall) -> Argument:
-    if isinstance(call.node.this, exp.Distinct):
-        raise Unsupported("DISTINCT is answered in count() only, per person", position=position(call.node))
-    return argument(call.node.this, settle(call.value(), NUMERIC, call.scope, call.node.this))
-
-
-def _sum(call: PersonCall) -> Typed:
-    found, most = _steps(call), call.most
-    total = call.made("sum", found.sql)
-    low, high = min(0, found.low * most), max(0, found.high * most)
-    if call.over is None:
-        total = duck.clamp(total, duck.integer(low), duck.integer(high))
-    total, kind = duck.cast(total, "HUGEINT"), sum_type(found.typed.type)
-    ends = low * found.unit, high * found.unit, call.may_miss(found.typed)
-    if found.typed.scale is not None:
-        return Typed(total, kind, found.typed.scale, *ends)
-    value = duck.binary("*", duck.cast(total, "DOUBLE"), duck.double(float(found.unit)))
-    return Typed(value, kind, None, *ends)
-
-
-def _average(call: PersonCall) -> Typed:
-    found = _steps(call)
-    total, count = (duck.cast(call.made(name, found.sql), "DOUBLE") for name in ("sum", "count"))
-    mean = duck.binary("/", total, duck.call("nullif", count, duck.double(0.0)))
-    low, high = found.low * found.unit, found.high * found.unit
-    value = duck.binary("*", mean, duck.double(float(found.unit)))
-    inside = duck.clamp(value, duck.double(float(low)), duck.double(float(high)))
-    kind = mean_type(found.typed.type)
-    return Typed(nodes.Paren(inside), kind, None, low, high, call.may_miss(found.typed))
-
-
-def _extreme(call: PersonCall) -> Typed:
-    typed = call.value()
-    sql = call.made("min" if type(call.node) is exp.Min else "max", typed.sql)
-    nullable = call.may_miss(typed)
-    return replace(typed, sql=sql, nullable=nullable, is_constant=False, constant=None, presence=None)
-
-
-def _logical(name: str) -> Callable[[PersonCall], Typed]:
-    def build(call: PersonCall) -> Typed:
-        typed = call.value()
-        if typed.type.oid != BOOL.oid:
-            raise TypeMismatch(f"{name} takes a truth value", position=position(call.node))
-        return Typed(call.made(name, typed.sql), BOOL, nullable=True)
-
-    return build
-
-
-CALLS: dict[type[exp.Expr], Callable[[PersonCall], Typed]] = {
-    exp.Count: _count,
-    exp.Sum: _sum,
-    exp.Avg: _average,
-    exp.Min: _extreme,
-    exp.Max: _extreme,
-    exp.LogicalAnd: _logical("bool_and"),
-    exp.LogicalOr: _logical("bool_or"),
-}
-"""The aggregates of one person's rows."""

@@ -14,12 +14,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
+from dpproxy.aggregates.table import of_person
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression, compile_shown
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import ExpressionLevel, Scope
-from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.totality import is_frame
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, over
@@ -29,7 +29,7 @@ from dpproxy.planner.rewrites.ties import is_of_ties
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.derive import derived_field, derived_scan, expanded, refuse_cut, rows_select
 from dpproxy.planner.rows.fields import Computed, Field, Identifier
-from dpproxy.planner.rows.people import CALLS, Over, key_columns, person_call
+from dpproxy.planner.rows.people import key_columns
 from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.planner.rows.truncation import places
 from dpproxy.planner.select_list import SelectItem
@@ -44,7 +44,6 @@ _PEERS = (exp.Rank, exp.DenseRank)
 _MAY_MISS = (exp.Lag, exp.Lead, exp.NthValue)
 _OF_ONE = (*_MAY_MISS, exp.FirstValue, exp.LastValue, exp.Min, exp.Max)
 """Their value is that of one row."""
-_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _PICKED = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
 
 
@@ -170,7 +169,7 @@ class _Windows(Struct):
             call = _call(typed.sql, node)
             typed = replace(typed, **_range(self.rows.most)) if not function.args.get("this") else typed
             return replace(typed, sql=self._over(behind, call, function), presence=None, is_constant=False)
-        return self._aggregate(function, lambda call: self._over(behind, call, function), scope)
+        return of_person(function, scope, self.rows.most, lambda call: self._over(behind, call, function))
 
     def _key(self) -> str | None:
         """The privacy key as it is written: the person's, before a row's own."""
@@ -191,17 +190,6 @@ class _Windows(Struct):
         counts = made.frame.startswith("ROWS") or isinstance(function, _PICKED)
         order = (*made.order, nodes.Ordered(self.place)) if counts else made.order
         return replace(made, partition=(self.unit, *made.partition), order=order)
-
-    def _aggregate(self, node: exp.Expr, over_: Over, scope: Scope) -> Typed:
-        call = person_call(node, scope, self.rows.most, over_)
-        if type(call.node) not in _AGGREGATES or isinstance(call.node.this, exp.Distinct):
-            raise Unsupported(
-                f"{construct(call.node)} is not answered over the rows of one person",
-                hint="Over rows: row_number, rank, dense_rank, lag, lead, first_value, last_value, nth_value, count, "
-                "sum, avg, min and max.",
-                position=position(call.node),
-            )
-        return CALLS[type(call.node)](call)
 
 
 def _is_plain_key(rows: JoinedRows, node: exp.Expr) -> bool:

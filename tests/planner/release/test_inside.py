@@ -225,7 +225,7 @@ def test_with_preview_the_view_answers_what_the_table_does_not_and_says_so(
     def none(*_: object) -> OrderStatistic:
         raise BoundsMissing("the argument of the aggregate has no bounds")
 
-    monkeypatch.setitem(AGGREGATES, exp.Min, none)
+    monkeypatch.setitem(AGGREGATES, exp.Min, replace(direct, private=none))
     found = _read(world, "SELECT min(age) FROM people")
     assert all(VIEW.table in part.exact for part in found.parts)
     assert 'answered from protected view "v"' in found.notices[0].message
