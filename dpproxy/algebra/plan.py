@@ -394,6 +394,8 @@ class Part(PartlyCompared, Struct, frozen=True):
     """Of order statistics: the cells of a group's, and in how many draws each of them is."""
     concentrated: bool = False
     """Its loss is bounded as rho alone: it is several draws whose squares add up to it."""
+    portion: Fraction = Fraction(1)
+    """How much of a part's share it takes, where it shares that with another part."""
     blocks: tuple[str, ...] = ()
     """The blocks of people that it is about, and no others; none for everybody."""
     most: int = 0

@@ -289,8 +289,8 @@ class _Block(Struct, frozen=True):
         within = bounded(
             self.select, ordered, intervals=self.top and session.intervals(self.planning.context.settings)
         )
-        for node, call, number in draws.calls(ordered, within):
-            numbers += [number] if number not in numbers else []
+        for node, call, of in draws.calls(ordered, within):
+            numbers += [number for number in of if number not in numbers]
             calls[node] = call
         for node, mode in modes.items():
             values = self._keys([mode.written])

@@ -2,6 +2,7 @@
 
 from collections.abc import Set
 from fractions import Fraction
+from math import ceil
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -87,12 +88,13 @@ class Planning(Struct):
         """The first protected table that the statement names."""
         return self.tables[0].granted if self.tables else otherwise
 
-    def share(self) -> Loss:
-        """The loss of the next part."""
+    def share(self, portion: Fraction = Fraction(1), *, rest: bool = False) -> Loss:
+        """The loss of the next part, a ``portion`` of that of one which is alone; what others leave where ``rest``."""
         losses = self.context.losses
         if losses is not None and len(self.parts) < len(losses):
             return losses[len(self.parts)].loss
-        return Loss(self.loss.nano // self.shares)
+        whole = self.loss.nano // self.shares
+        return Loss(whole - int(whole * (1 - portion)) if rest else int(whole * portion))
 
     def summed(self, number: int) -> Summed | Fitted | None:
         """What the figures of a part are made of, where that is no draw of its own."""
@@ -142,8 +144,8 @@ class Planning(Struct):
         return sum(1 for p in self.parts if p.delta and not p.vacuous)
 
     def charged(self) -> int:
-        """How many parts draw noise."""
-        return sum(1 for p in self.parts if not p.vacuous)
+        """How many parts draw noise; those that share one portion are one."""
+        return ceil(sum(p.portion for p in self.parts if not p.vacuous))
 
     def never_any(self, keys: int) -> bool:
         """Whether there are no groups: while parameters are open, those that their values leave are not known."""

@@ -19,6 +19,7 @@ from tests.engine.test_payment import plan as planned
 from tests.proxies import started, write_home
 
 Rows = Sequence[tuple[object, ...]]
+PERCENTILES = ", ".join(f"percentile_cont({q}) WITHIN GROUP (ORDER BY x)" for q in (0.25, 0.5, 0.75))
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,21 @@ def test_the_same_is_said_beside_a_stored_answer(engine: Engine):
     first, second = ask(engine, sql, epsilon="1"), ask(engine, sql, epsilon="1")
     assert second.nano == 0
     assert of_error(first) == of_error(second)
+
+
+@pytest.mark.parametrize(("value", "bounds"), [("median(x)", 2), ("min(x)", 1), (PERCENTILES, 6)])
+def test_bounds_of_what_was_released_are_charged_alone(engine: Engine, value: str, bounds: int):
+    """What was released stays, and its share of the price is not asked again."""
+    sql = f"SELECT {value} FROM t WHERE x > 2"
+    first = ask(engine, sql, epsilon="0.06")
+    assert first.nano == 60_000_000
+    values, many = first.rows[0], len(first.rows[0])
+    bounded = ask_with(engine, sql, epsilon="0.06", intervals="columns")
+    assert bounded.nano == 60_000_000 * bounds // (many.bit_length() + bounds)
+    assert bounded.rows[0][:many] == values
+    ends = [float(str(end)) for end in bounded.rows[0][many:]]
+    assert all(ends[2 * i] <= float(str(v)) <= ends[2 * i + 1] for i, v in enumerate(values))
+    assert ask_with(engine, sql, epsilon="0.06", intervals="columns").nano == 0
 
 
 def test_what_a_new_draw_costs_is_said_where_it_is_better(engine: Engine):

@@ -91,7 +91,9 @@ def deadline(planning: Planning, parts: Sequence[Part]) -> float:
     rows = ceil(sum(expected(planning)) * planning.fan)
     charged = [p for p in parts if not p.vacuous]
     costs = Costs(planning.parameters.longest)
-    worst = sum(_worst(planning, p.query, costs) for p in charged)
+    # A histogram is read once for all its draws (``engine.answers``).
+    read = list({p.query if p.mechanism is None else n: p for n, p in enumerate(charged)}.values())
+    worst = sum(_worst(planning, p.query, costs) for p in read)
     if worst > planning.context.longest_work * 1e9:
         raise TooComplex(
             f"what is computed on the {planning.worst * planning.inner} rows that one privacy unit may have here could "
@@ -99,7 +101,7 @@ def deadline(planning: Planning, parts: Sequence[Part]) -> float:
             detail="How long an answer takes must not tell whose rows there are: each answer would wait for it.",
             hint="Compute less on each row, or join public tables on a column whose values few of their rows share.",
         )
-    spent = sum(rows * (BOUNDED if p.truncated else PLAIN) for p in charged) + worst
+    spent = sum(rows * (BOUNDED if p.truncated else PLAIN) for p in read) + worst
     return (spent + sum(_drawing(p, rows) for p in charged)) / 1e9
 
 

@@ -1,6 +1,6 @@
 """Order statistics of one grouping set: each a part of its own, several quantiles of one argument one together.
 
-Bounds that are asked for are drawn beside them in the same part, from the same histogram: a quantile aimed so many rows
+Bounds that are asked for are drawn from the same histogram, and share the loss: a quantile aimed so many rows
 lower and one so many rows higher that they are beyond it with the confidence that is asked. Of a minimum it is the
 higher one, of a maximum the lower one: the other bound is the declared one.
 """
@@ -31,7 +31,7 @@ from dpproxy.planner.select_list import items
 from udfs.mechanisms.quantile import LARGEST_DENOMINATOR as FINEST
 from udfs.mechanisms.quantile import Quantile
 from udfs.mechanisms.quantiles import LARGEST_DENOMINATOR, Quantiles
-from udfs.privacy import LEAST_NANO
+from udfs.privacy import LEAST_NANO, Loss
 
 LEAST_TOGETHER = 3
 """So many quantiles of one argument are more accurate in one draw than each in its own."""
@@ -131,44 +131,76 @@ class OrderStatisticDraws(Struct, frozen=True):
 
     def calls(
         self, asked: Mapping[exp.Expr, OrderStatistic], within: Set[exp.Expr]
-    ) -> Iterator[tuple[exp.Expr, AggregateCall, int]]:
-        """Each call, with the number of the part that its columns are of; those ``within`` bounds have these."""
+    ) -> Iterator[tuple[exp.Expr, AggregateCall, list[int]]]:
+        """Each call, with the numbers of the parts that its columns are of; those ``within`` bounds have these."""
         for family in families(asked, apart=self.planning.context.apart):
             if self.keys.discovered:
                 raise refuse_order(family.first.name, position(self.select))
             bounds = family.bounds(within)
-            drawn = self._mechanisms(family, bounds)
-            number = self._part(family.first, drawn)
-            columns = [duck.column(f"m{n}", f"r{number}") for n in range(len(family.calls) + len(bounds))]
+            drawn = [*self._parts(family, bounds)]
+            columns = [
+                duck.column(f"m{n}", f"r{number}")
+                for number, mechanisms in drawn
+                for n in range(sum(map(drawn_by, mechanisms)))
+            ]
+            numbers, first = [number for number, _ in drawn], drawn[0][1][0]
             ends = dict(zip(bounds, columns[len(family.calls) :], strict=True))
             for place, calls in enumerate(family.calls.values()):
-                statistic, noise = family.statistics[place], _noise(drawn[0], place, self.rows.most)
+                statistic, noise = family.statistics[place], _noise(first, place, self.rows.most)
                 shown: tuple[nodes.Expr, ...] = (columns[place],)
                 if within & calls.keys():
                     declared = ((False, 0), (True, statistic.last))
                     shown += tuple(ends.get((place, above), duck.integer(end)) for above, end in declared)
                 for node, each in calls.items():
-                    yield node, AggregateCall(each, shown, noise), number
+                    yield node, AggregateCall(each, shown, noise), numbers
 
-    def _mechanisms(self, family: Family, bounds: Sequence[tuple[int, bool]]) -> list[Ranked]:
+    def _parts(
+        self, family: Family, bounds: Sequence[tuple[int, bool]]
+    ) -> Iterator[tuple[int, list[Ranked]]]:
         """The draw of the statistics, and one of each bound: all pay as much as one part of the statement does.
 
         One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are. Each draw that a
-        row is in has an equal share: of the loss, or of its square where losses add up as rho.
+        row is in has an equal share: of the loss, or of its square where losses add up as rho. Where losses add up, the
+        statistics are a part of their own, which answers whoever asks for them without bounds, or has done so.
         """
-        loss, most, levels = self.planning.share(), self.rows.most, family.levels
-        whole, draws = loss.nano // most, levels + len(bounds)
-        each = whole // draws
-        if self.planning.concentrated:
-            each = isqrt(whole**2 // (levels**2 + len(bounds)))
+        levels, draws, planning = family.levels, family.levels + len(bounds), self.planning
+        if planning.concentrated and bounds:
+            loss = planning.share()
+            each = isqrt(self._each(loss, 1, draws) ** 2 // (levels**2 + len(bounds)))
+            if each < LEAST_NANO:
+                raise too_small(loss, self.rows.most, self.rows.most * draws)
+            mechanisms = [family.mechanism(each * levels), *self._sides(family, bounds, each)]
+            yield self._part(family.first, mechanisms, loss), mechanisms
+            return
+        portion = Fraction(levels, draws)
+        loss = planning.share(portion)
+        self._each(loss, levels, draws)  # or it is refused
+        own: list[Ranked] = [family.mechanism(loss.nano // self.rows.most)]
+        yield self._part(family.first, own, loss, portion), own
+        if bounds:
+            loss = planning.share(1 - portion, rest=True)
+            sides = self._sides(family, bounds, self._each(loss, len(bounds), draws))
+            yield self._part(family.first, sides, loss, 1 - portion), sides
+
+    def _each(self, loss: Loss, many: int, draws: int) -> int:
+        """What each of so many draws has of a loss. Raises a ``Refusal`` where that is too little."""
+        each = loss.nano // self.rows.most // many
         if each < LEAST_NANO:
-            raise too_small(loss, most, most * draws)
-        sides = [
+            raise too_small(self.planning.share(), self.rows.most, self.rows.most * draws)
+        return each
+
+    def _sides(self, family: Family, bounds: Sequence[tuple[int, bool]], each: int) -> list[Ranked]:
+        return [
             beside(family.statistics[place], each, self.confidence, above=above) for place, above in bounds
         ]
-        return [family.mechanism(each * levels if bounds else whole), *sides]
 
-    def _part(self, statistic: OrderStatistic, mechanisms: Sequence[Ranked]) -> int:
+    def _part(
+        self,
+        statistic: OrderStatistic,
+        mechanisms: Sequence[Ranked],
+        loss: Loss,
+        portion: Fraction = Fraction(1),
+    ) -> int:
         counted = measured([statistic.cell, duck.call("count", nodes.Star())])
         exact = exact_sql(self.rows, self.keys.listed, counted, None, statistic.cell)
         vacuous = never_holds(self.select) or self.planning.never_any(self.keys.count)
@@ -185,7 +217,7 @@ class OrderStatisticDraws(Struct, frozen=True):
                 measures=sum(map(drawn_by, mechanisms)),
                 box=f"{', '.join(words)} of 0..{statistic.last}{' by rho' if is_rho else ''}",
                 noise=f"exponential {noise}",
-                loss=self.planning.share(),
+                loss=loss,
                 factor=self.rows.most,
                 inputs=self.planning.inputs_of(exact.parameters),
                 histogram=(
@@ -193,6 +225,7 @@ class OrderStatisticDraws(Struct, frozen=True):
                     sum(m.levels if isinstance(m, Quantiles) else 1 for m in mechanisms),
                 ),
                 concentrated=is_rho,
+                portion=portion,
                 vacuous=vacuous,
             )
         )

@@ -69,10 +69,9 @@ def test_order_statistics_take_what_their_histograms_do(sized: World, unsized: W
     )
     assert RANKED < alone * 1e9 < 2 * RANKED
     assert 3 * RANKED < bounded * 1e9 < 4 * RANKED
-    [part] = plan_of(sized, sql, {"dp.intervals": "columns"}).parts
-    assert part.histogram is not None
-    cells, draws = part.histogram
-    assert (cells, draws) == (10, 3)
+    found = [part.histogram for part in plan_of(sized, sql, {"dp.intervals": "columns"}).parts]
+    cells = 10
+    assert found == [(cells, 1), (cells, 2)]
     more = plan_of(sized, sql, {"dp.intervals": "columns"}).deadline - plan_of(sized, sql).deadline
     assert more * 1e9 == pytest.approx(2 * (RANKED + RANKED_GROUP + cells * CELL))
 

@@ -77,17 +77,17 @@ def test_errors_are_those_of_the_joint_draw(world: World):
 @pytest.mark.parametrize(
     ("listed", "settings", "beside"),
     [
-        ("median(age)", COLUMNS, [["", "-", "+"]]),
-        ("dp.ci_low(median(age))", {}, [["", "-", "+"]]),
+        ("median(age)", COLUMNS, [[""], ["-", "+"]]),
+        ("dp.ci_low(median(age))", {}, [[""], ["-", "+"]]),
         ("median(age)", {}, [[""]]),
         ("median(age) + 1", COLUMNS, [[""]]),
-        ("min(age)", COLUMNS, [["", "+"]]),
-        ("max(age)", COLUMNS, [["", "-"]]),
-        (THREE, COLUMNS, [["", *["-", "+"] * 3]]),
-        (LIST, COLUMNS, [["", *["-", "+"] * 3]]),
+        ("min(age)", COLUMNS, [[""], ["+"]]),
+        ("max(age)", COLUMNS, [[""], ["-"]]),
+        (THREE, COLUMNS, [[""], ["-", "+"] * 3]),
+        (LIST, COLUMNS, [[""], ["-", "+"] * 3]),
         (LIST, {}, [[""]]),
-        (f"dp.ci_high(median(age)), {THREE}", {}, [["", "-", "+"]]),
-        ("median(age), max(pay)", COLUMNS, [["", "-", "+"], ["", "-"]]),
+        (f"dp.ci_high(median(age)), {THREE}", {}, [[""], ["-", "+"]]),
+        ("median(age), max(pay)", COLUMNS, [[""], ["-", "+"], [""], ["-"]]),
     ],
 )
 def test_bounds_are_drawn_with_what_they_bound(
@@ -112,7 +112,8 @@ def test_bounds_of_one_make_no_other_worse(world: World):
     """A count beside a median is as accurate with its bounds as without; so are two medians."""
     for listed in ("count(*), median(age)", "median(age), median(pay)", f"count(*), {THREE}"):
         plans = [plan_of(world, f"SELECT {listed} FROM people", more) for more in ({}, COLUMNS)]
-        assert [p.loss for p in plans[0].parts] == [p.loss for p in plans[1].parts]
+        assert 0 <= plans[0].loss.nano - plans[1].loss.nano < 10
+        assert plans[0].parts[0].loss == plans[1].parts[0].loss or "count" not in listed
         assert plans[0].outputs[0].error == plans[1].outputs[0].error or "count" not in listed
 
 
@@ -132,7 +133,12 @@ def test_bounds_share_the_square_of_the_loss_where_losses_add_up_as_rho(world: W
 def test_ends_are_of_the_type_of_the_column_and_hold_what_is_shown(world: World):
     plan = plan_of(world, "SELECT max(pay) AS m, median(age) AS d FROM people", COLUMNS)
     assert [o.column.type.shown for o in plan.outputs if o.column.name.startswith("m_")] == ["numeric"] * 2
-    rows = {"r0": (7, 9), "r1": (50, 20, 40)}  # of the maximum and its lower bound, of the median and both
+    rows = {
+        "r0": (7,),
+        "r1": (9,),
+        "r2": (50,),
+        "r3": (20, 40),
+    }  # a maximum, its lower bound, a median, and both
     relations = ", ".join(
         f"{name} AS (SELECT 0 AS o, {', '.join(f'{v}::HUGEINT AS m{i}' for i, v in enumerate(values))})"
         for name, values in rows.items()
@@ -151,11 +157,14 @@ def test_a_list_of_percentiles_has_lists_of_the_same_bounds(world: World):
         plans = [plan_of(world, f"SELECT {listed} FROM people{more}", COLUMNS) for listed in (LIST, apart)]
         assert plans[0].parts == plans[1].parts
     assert [o.column.type.shown for o in plans[0].outputs[1:]] == ["integer[]"] * 2
-    rows = (30, 50, 90, 20, 40, 45, 60, 70, 110)  # in rising order, then both bounds of each
-    columns = ", ".join(f"{v}::HUGEINT AS m{i}" for i, v in enumerate(rows))
+    rows = {"r0": (30, 50, 90), "r1": (20, 40, 45, 60, 70, 110)}  # in rising order; both bounds of each
+    relations = ", ".join(
+        f"{name} AS (SELECT 0 AS o, {', '.join(f'{v}::HUGEINT AS m{i}' for i, v in enumerate(values))})"
+        for name, values in rows.items()
+    )
     with empty() as connection:
         plan = plan_of(world, f"SELECT {LIST} FROM people", COLUMNS)
-        found = connection.execute(f"WITH r0 AS (SELECT 0 AS o, {columns}) {plan.answer}").fetchall()
+        found = connection.execute(f"WITH {relations} {plan.answer}").fetchall()
     assert [row[:3] for row in found] == [([90, 30, 50], [70, 20, 45], [100, 40, 60])]
 
 
