@@ -95,7 +95,12 @@ class ReleaseStage:
         Errors: ``TooComplex`` for more groups than an answer can have: that they are so many is released.
         """
         noise: list[Future[Integers]] = []
-        exact = run(self._selector(part, noise))
+        try:
+            exact = run(self._selector(part, noise))
+        except BaseException:
+            for each in noise:
+                each.cancel()  # else other statements wait for draws that nobody takes
+            raise
         try:
             return Released(self._many_rows(part, exact.value, noise), part.loss)
         except Exception:  # noqa: BLE001 - whatever it is, it may quote a row

@@ -1,5 +1,6 @@
 """The release engine: with and without keys, the same contract."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date
@@ -20,7 +21,7 @@ from dpproxy.backends.release import Relations, ReleaseStage, key_table
 from dpproxy.planner.release.allocation import Allocation
 from dpproxy.planner.release.stage import discovered_sql, release_sql
 from dpproxy.policy.model import Scalar
-from dpproxy.values.errors import DivisionByZero, Internal, NumberOutOfRange
+from dpproxy.values.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange
 from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType
 from udfs.mechanisms import Staircase
 from udfs.mechanisms.selection import Selection
@@ -324,6 +325,32 @@ def test_no_group_has_noise_of_another(release: ReleaseStage):
 
     with pytest.raises(Internal, match="stays charged"):
         release.discover(part, run)
+
+
+def test_what_was_not_drawn_when_a_statement_ends_is_drawn_for_nobody(
+    release: ReleaseStage, monkeypatch: pytest.MonkeyPatch
+):
+    part = replace(part_of(), keys=(KeySet((INT8,), (), discovered=True),), selection=SURE, most=10)
+    begun, ended, drawn = threading.Event(), threading.Event(), list[int]()
+
+    def noise(_: object, count: int) -> None:
+        drawn.append(count)
+        begun.set()
+        ended.wait(10)
+
+    def run(select: Select) -> Exact[pa.Table]:
+        for count in (1, 2, 3):
+            select(Exact(pa.array([10**6] * count)))
+        assert begun.wait(10)
+        raise Cancelled("canceling statement due to user request")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(release, "_noise", noise)
+        with pytest.raises(Cancelled):
+            release.discover(part, run)
+        ended.set()
+        release._drawing.submit(int).result(10)
+    assert drawn == [1]
 
 
 SURE = Selection(1, 10**9, Fraction(1, 10**6))
