@@ -47,7 +47,7 @@ class CatalogueFunction(Struct, frozen=True):
         """The result of pg_get_function_arguments: there are no names and no defaults."""
         shown = [str(built_in()[oid]["display"]) for oid in self.proargtypes]
         if self.proname in _ORDERED:
-            return f"{', '.join(shown[:-1])} ORDER BY {shown[-1]}"
+            return f"{', '.join(shown[:-1])} ORDER BY {shown[-1]}".lstrip()
         return ", ".join([*shown[:-1], f"VARIADIC {shown[-1]}"] if self.provariadic else shown)
 
     @property
