@@ -74,8 +74,9 @@ class Reference:
     def expected(self, part: Part) -> Rows | None:
         """None where what it gives depends on which rows of a unit are kept, which each engine chooses anew."""
         is_cut = part.truncated or any(table.truncated for table in part.prepares)
-        found = [self._computed(part, secret) for secret in (SECRETS if is_cut else (SECRET,))]
-        return found[0] if all(rows == found[0] for rows in found) else None
+        first, *others = SECRETS if is_cut else (SECRET,)
+        found = self._computed(part, first)
+        return found if all(self._computed(part, secret) == found for secret in others) else None
 
     def _computed(self, part: Part, secret: str) -> Rows:
         for table in part.prepares:
