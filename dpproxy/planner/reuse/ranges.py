@@ -12,6 +12,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations
+from operator import eq, le, lt, ne
 from typing import TypeVar
 
 from msgspec import Struct
@@ -29,7 +30,8 @@ Step = tuple[int, int]
 """The number of a release, and 1 or -1: added or taken away."""
 COMPARED = frozenset({int, date, datetime})
 """The types of constants that are put in order; of one question and what answers it one alone."""
-_COMPARISONS = frozenset({"lt", "le", "eq", "ne", "in", "not in"})
+_ORDER: Mapping[str, Callable[..., bool]] = {"lt": lt, "le": le, "eq": eq, "ne": ne}
+_COMPARISONS = frozenset({*_ORDER, "in", "not in"})
 START, LEAST, BEFORE, AFTER, END = range(5)
 Border = tuple[int, object]
 """START is before NULL, LEAST behind it, BEFORE and AFTER are beside a constant, END is behind all values."""
@@ -185,9 +187,10 @@ def _range(about: Conditions, term: Term) -> Range:
     ranks = {value: 2 * place + 1 for place, value in enumerate(ordered)}
     places = [None, *range(2 * len(ordered) + 1)]
     try:
-        inside = [all(_holds(c, term, place, ranks) is True for c in about) for place in places]
+        tests = [_holds(c, term, ranks) for c in about]
     except Unknown:
         return Range(kinds, None)
+    inside = [all(test(place) is True for test in tests) for place in places]
     if True not in inside:
         return Range(kinds, None)
     borders: list[Border] = [(START, None), (LEAST, None)]
@@ -244,35 +247,58 @@ def _operands(found: Term) -> Iterator[Term]:
         yield found
 
 
-def _holds(found: Term, term: Term, place: int | None, ranks: Mapping[object, int]) -> bool | None:
-    """A condition where the term is at a place among the constants, three-valued; None is NULL. Raises ``Unknown``."""
+_Holds = Callable[[int | None], bool | None]
+"""Whether a condition holds where the term is at a place among the constants, three-valued; None is NULL."""
+
+
+def _holds(found: Term, term: Term, ranks: Mapping[object, int]) -> _Holds:
+    """Made once for all places: a list may have thousands of values. Raises ``Unknown``."""
     match found[0]:
         case "and" | "or":
-            values = [_holds(part, term, place, ranks) for part in found[1:]]
-            decisive = found[0] == "or"
-            return decisive if decisive in values else None if None in values else not decisive
+            return _of_several([_holds(part, term, ranks) for part in found[1:]], decisive=found[0] == "or")
         case "not":
-            inner = _holds(found[1], term, place, ranks)
-            return None if inner is None else not inner
+            return _opposite(_holds(found[1], term, ranks))
         case "is null" if found[1] == term:
-            return place is None
+            return lambda place: place is None
         case "in" | "not in" if found[1] == term:
-            among = [_rank(part, term, place, ranks) for part in found[2:]]
-            return None if place is None else (place in among) is (found[0] == "in")
+            is_itself, wanted = term in found[2:], found[0] == "in"
+            among = {_rank(part, ranks) for part in found[2:] if part != term}
+            return lambda place: None if place is None else (is_itself or place in among) is wanted
         case "lt" | "le" | "eq" | "ne":
-            left, right = (_rank(part, term, place, ranks) for part in found[1:3])
-            if left is None or right is None:
-                return None
-            return {"lt": left < right, "le": left <= right, "eq": left == right, "ne": left != right}[
-                found[0]
-            ]
+            return _compared(found, term, ranks)
         case _:
             raise Unknown
 
 
-def _rank(found: Term, term: Term, place: int | None, ranks: Mapping[object, int]) -> int | None:
-    if found == term:
-        return place
+def _compared(found: Term, term: Term, ranks: Mapping[object, int]) -> _Holds:
+    left, right = (None if part == term else _rank(part, ranks) for part in found[1:3])
+    compared, reads = _ORDER[found[0]], left is None or right is None
+
+    def holds(place: int | None) -> bool | None:
+        if place is None:
+            return None if reads else compared(left, right)
+        return compared(place if left is None else left, place if right is None else right)
+
+    return holds
+
+
+def _of_several(parts: Sequence[_Holds], *, decisive: bool) -> _Holds:
+    def holds(place: int | None) -> bool | None:
+        values = [part(place) for part in parts]
+        return decisive if decisive in values else None if None in values else not decisive
+
+    return holds
+
+
+def _opposite(inner: _Holds) -> _Holds:
+    def holds(place: int | None) -> bool | None:
+        value = inner(place)
+        return None if value is None else not value
+
+    return holds
+
+
+def _rank(found: Term, ranks: Mapping[object, int]) -> int:
     values = list(constants(found)) if constant_kind(found) is not None else []
     if len(values) != 1 or values[0] not in ranks:
         raise Unknown

@@ -158,6 +158,22 @@ def test_a_question_looks_at_no_other_release_for_each_release(monkeypatch: pyte
     assert looks <= 4
 
 
+def test_each_value_of_a_list_is_looked_at_once(monkeypatch: pytest.MonkeyPatch):
+    """And not once for each place that the term can have among them."""
+    looks = 0
+
+    def counted(*arguments: object) -> object:
+        nonlocal looks
+        looks += 1
+        return rank(*arguments)
+
+    rank = ranges._rank
+    monkeypatch.setattr(ranges, "_rank", counted)
+    listed: Term = ("in", X, *(number(n) for n in range(2000, 3000)))
+    assert walk([listed, below(2500)], [[listed]], [1.0]) is None
+    assert looks <= 2 * 1001
+
+
 @given(asked=st.lists(CONDITIONS, max_size=2).map(lambda several: list(chain(*several))))
 def test_more_rows_without_those_that_are_left_out_are_the_question_s(asked: list[Term]):
     for parts in remainders(asked):
