@@ -54,6 +54,12 @@ CONDITIONS = st.one_of(
     st.builds(lambda n: [("eq", X, number(n))], st.integers(-2, 3)),
     st.builds(lambda a, b: [("or", below(a), ("eq", X, number(b)))], st.integers(-2, 3), st.integers(-2, 3)),
     st.builds(lambda a, b: [("in", X, number(a), number(b))], st.integers(-2, 3), st.integers(-2, 3)),
+    st.builds(lambda a, b: [("not in", X, number(a), number(b))], st.integers(-2, 3), st.integers(-2, 3)),
+    st.builds(lambda a: [("in", X, X, number(a))], st.integers(-2, 3)),
+    st.builds(lambda a: [("not", ("or", ("ne", X, number(a)), ("lt", X, X)))], st.integers(-2, 3)),
+    st.builds(
+        lambda a, b: [("or", ("lt", number(a), number(b)), below(a))], st.integers(-2, 3), st.integers(-2, 3)
+    ),
 )
 
 
