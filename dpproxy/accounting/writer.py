@@ -164,12 +164,7 @@ class Writer:
     def _write(self, tasks: list[_Task]) -> None:
         now = time.monotonic()
         answers = tuple(a for a in self.waiting() if self._closed or now >= max(self._resume, a.seen_from))
-        failure = self._commit(tasks, answers)
-        if failure is not None:
-            self._resume = time.monotonic() + RETRY
-            if answers and failure.again:  # an answer that finds no room must not stop the charges
-                self._tried = True
-                failure = self._commit(tasks, ())
+        failure = self._attempt(tasks, answers)
         if failure is not None:
             for task in tasks:
                 unwritten = LedgerUnavailable(
@@ -182,10 +177,24 @@ class Writer:
             self._deadline = None if is_asleep else max(_next(), self._resume)
         self._database.checkpoint()
 
+    def _attempt(self, tasks: list[_Task], answers: tuple[PendingRelease, ...]) -> Unwritten | None:
+        """Write the pending tasks, with the answers where there is room for them; log whether charges are written."""
+        owes = bool(tasks) or self._database.owes
+        if not owes and not answers:
+            return None
+        failure = self._commit(tasks, answers)
+        if failure is not None:
+            self._resume = time.monotonic() + RETRY
+            if answers and failure.again:  # an answer that finds no room must not stop the charges
+                self._tried = True
+                if not owes:
+                    return failure
+                failure = self._commit(tasks, ())
+        self._tell(failure)
+        return failure
+
     def _commit(self, tasks: list[_Task], answers: tuple[PendingRelease, ...]) -> Unwritten | None:
         """Write pending tasks in one transaction; where it fails they stay pending."""
-        if not tasks and not answers and not self._database.owes:
-            return None
 
         def fill(batch: Batch) -> list[Outcome]:
             outcomes = [_outcome(task, batch) for task in tasks]
@@ -201,25 +210,23 @@ class Writer:
                 outcomes = self._database.commit(fill)
             self.commits, self.seconds = self.commits + 1, self.seconds + time.perf_counter() - begun
         except Unwritten as failure:
-            self._tell(failure.__cause__)
             return failure
-        self._tell(None)
         self._forget(answers)
         self._tried = self._tried and not answers
         for task, outcome in zip(tasks, outcomes, strict=True):
             task.done.put(outcome)
         return None
 
-    def _tell(self, cause: BaseException | None) -> None:
+    def _tell(self, failure: Unwritten | None) -> None:
         """Log once when writing begins to fail, and once when it works again."""
-        if cause is not None and not self._failing:
+        if failure is not None and not self._failing:
             _log.error(
                 "the privacy ledger cannot be written (%s): new questions are refused until it can",
-                first_line(cause),
+                first_line(failure.__cause__ or failure),
             )
-        elif cause is None and self._failing:
+        elif failure is None and self._failing:
             _log.warning("the privacy ledger can be written again")
-        self._failing = cause is not None
+        self._failing = failure is not None
 
     def _forget(self, answers: tuple[PendingRelease, ...]) -> None:
         with self._lock:

@@ -158,7 +158,7 @@ def test_an_answer_goes_with_the_next_charge(disk: Disk, writer: Writer, monkeyp
 
 
 def test_an_answer_without_room_does_not_stop_charges_and_is_tried_again(
-    disk: Disk, writer: Writer, monkeypatch: pytest.MonkeyPatch
+    disk: Disk, writer: Writer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr(module, "RETRY", 0.05)
     disk.full_for_answers = True
@@ -168,6 +168,7 @@ def test_an_answer_without_room_does_not_stop_charges_and_is_tried_again(
     disk.full_for_answers = False
     assert soon(lambda: disk.kept == [b"rows"] and not writer.waiting())
     writer.close()
+    assert not caplog.records  # nothing was refused
 
 
 def test_the_backlog_of_answers_is_bounded(disk: Disk, writer: Writer, monkeypatch: pytest.MonkeyPatch):

@@ -317,7 +317,11 @@ def test_a_disk_that_fills_up_and_is_emptied(home: Path, disk: Mount):
         status, log = end(proxy)
     assert status == 0
     start = "dpproxy: the privacy ledger "
-    assert [line.removeprefix(start) for line in log.splitlines() if line.startswith(start)] == [
+    said = [line.removeprefix(start) for line in log.splitlines() if line.startswith(start)]
+    times, rest = divmod(len(said), 2)  # a log that is given back may make room for a few charges more
+    assert times >= 1
+    assert rest == 0
+    assert said == times * [
         "cannot be written (database or disk is full): new questions are refused until it can",
         "can be written again",
     ]
