@@ -497,6 +497,8 @@ class Plan(Struct, frozen=True):
     """What else is told, by what was released."""
     accuracy: "Stated | None" = None
     """What the distances of ``Output.accuracy`` mean; None where no released value is shown."""
+    copied: tuple[str, ...] = ()
+    """The columns of the one released relation where ``answer`` shows these as they are; none where it does more."""
 
     @property
     def sized(self) -> bool:

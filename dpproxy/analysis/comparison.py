@@ -10,6 +10,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import common_type
 from dpproxy.analysis.dates import to_date, to_timestamp
+from dpproxy.analysis.domains import LONGEST_READ
 from dpproxy.analysis.instants import is_instant, to_instant
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
@@ -51,11 +52,31 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
             f"operator does not exist: {a.type.shown} {duck.OPERATORS[kind]} {b.type.shown}",
             hint="No type is converted silently: write a CAST or compare values of one type.",
         )
+    if kind in _EQUALITIES:
+        pair = _uncut(pair[0], pair[1]), _uncut(pair[1], pair[0])
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     return boolean(
         nodes.Binary(duck.OPERATORS[kind], *pair),
         nullable=not null_safe and (a.nullable or b.nullable),
     )
+
+
+_EQUALITIES = frozenset({exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ})
+
+
+def _uncut(value: nodes.Expr, other: nodes.Expr) -> nodes.Expr:
+    """A column that is read as far as ``LONGEST_READ`` as it is, beside a constant that is shorter than that.
+
+    The two are equal, or not, either way; an engine compares the column as it is faster, and may have an index of it.
+    """
+    is_shorter = type(other) is nodes.Hole or (
+        type(other) is nodes.Text and len(other.value) < LONGEST_READ
+    )  # who plans with a hole has no longer constant than LONGEST_LITERAL
+    if is_shorter and type(value) is nodes.Call and value.name == "left":
+        column, most = value.arguments
+        if type(column) is nodes.ColumnRef and most == duck.integer(LONGEST_READ):
+            return column
+    return value
 
 
 def _as_instants(node: exp.Expr, a: Typed, b: Typed, scope: Scope) -> tuple[Typed, Typed]:

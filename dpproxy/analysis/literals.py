@@ -46,7 +46,8 @@ from dpproxy.values.pgtypes import (
 from dpproxy.wire import datetimes
 
 LONGEST_NUMBER = 60
-LONGEST_LITERAL = 1_000
+LONGEST_LITERAL = 999
+"""Characters; fewer than are read of a text without listed values."""
 LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 """The integer types hold numbers from minus this to below this."""
 _SPACES = " \t\n\v\f\r"

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Places = NDArray[np.int64]
 _WORD = 8
 """Bytes of a text that are compared as one number."""
+_LEADING = np.array([(1 << 64) - (1 << 64 - 8 * size) for size in range(_WORD + 1)], dtype=np.uint64)
+"""The bits of so many bytes, from the first on."""
 
 
 def in_order(groups: pa.Table, keys: Sequence[str]) -> pa.Table:
@@ -42,10 +44,9 @@ def _of_texts(column: Any) -> Places:  # noqa: ANN401
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, dtype=np.int32)[column.offset : column.offset + len(column) + 1]
     octets = np.append(np.frombuffer(data or b"", dtype=np.uint8), np.zeros(shared + _WORD, dtype=np.uint8))
-    words, start = np.zeros(len(column), dtype=np.uint64), ends[:-1] + shared
-    for place in range(_WORD):
-        is_there = start + place < ends[1:]
-        words = words << np.uint64(8) | np.where(is_there, octets[start + place], np.uint8(0))
+    start = ends[:-1] + shared
+    words = np.ndarray(len(octets) - _WORD + 1, ">u8", octets, strides=(1,))[start].astype(np.uint64)
+    words &= _LEADING[np.minimum(ends[1:] - start, _WORD)]
     order = np.argsort(words)
     words = words[order]
     alike = np.concatenate([[False], words[1:] == words[:-1], [False]])

@@ -364,11 +364,13 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
     if isinstance(found, Scan):
         outputs, answer, label = _columns_of(found, planning), "", f"no rows of {found.table}"
         parts: tuple[Part, ...] = ()
+        copied: tuple[str, ...] = ()
     else:
-        query = carried(found)
+        query = placed(carried(found), planning)
         outputs = tuple(_output(c) for c in found.columns)
-        answer, label = duck.text(placed(query, planning)), "; ".join(planning.labels)
+        answer, label = duck.text(query), "; ".join(planning.labels)
         parts = tuple(planning.parts)
+        copied = _copied(query) if len(parts) == 1 and not planning.publics else ()
     return Plan(
         parts=parts,
         answer=answer,
@@ -387,7 +389,18 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         notices=tuple(planning.notices),
         checks=tuple(dict.fromkeys(planning.checks)),
         accuracy=_stated(planning, payer, parts),
+        copied=copied,
     )
+
+
+def _copied(query: nodes.Query) -> tuple[str, ...]:
+    """The released columns that a query shows as they are, in the order of their release; none where it does more."""
+    if not isinstance(query, nodes.Select):
+        return ()
+    shown = [item.value for item in query.items if type(item) is nodes.Named]
+    columns = [value.name for value in shown if type(value) is nodes.ColumnRef]
+    plain = nodes.Select(query.items, nodes.Release(0), order=(nodes.Ordered(duck.column("o", "r0")),))
+    return tuple(columns) if len(columns) == len(query.items) and query == plain else ()
 
 
 def _stated(planning: Planning, payer: Payer, parts: Sequence[Part]) -> Stated | None:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
-from dpproxy.backends.columns import FEW, WHOLE
+from dpproxy.backends.columns import FEW, WHOLE, key_type
 from dpproxy.backends.duckdb.source import Select
 from dpproxy.backends.release import Relations, ReleaseStage, key_table
 from dpproxy.planner.release.allocation import Allocation
 from dpproxy.planner.release.stage import discovered_sql, release_sql
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange
-from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType
+from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
 from udfs.mechanisms import Staircase
 from udfs.mechanisms.selection import Selection
 from udfs.privacy import Exact, Loss, Released
@@ -378,3 +378,48 @@ def test_large_answers_stay_in_columns(release: ReleaseStage):
     rows = release.answer(asked, drawn)
     assert isinstance(rows, pa.Table)
     assert rows.column("c0").to_pylist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("measures", [0, 2])
+def test_columns_that_are_shown_as_they_are_are_what_the_engine_makes_of_them(
+    release: ReleaseStage, measures: int
+):
+    kinds = {
+        "k0": TEXT,
+        "k1": BOOL,
+        "k2": INT8,
+        "k3": DATE,
+        "k4": TIMESTAMP,
+        "k5": NUMERIC.with_precision(9, 2),
+    }
+    mechanism = Staircase.best((1, 3), 10**9) if measures else None
+    part = replace(
+        part_of(),
+        keys=(KeySet(tuple(kinds.values()), (), discovered=True),),
+        release=discovered_sql(len(kinds), measures, Allocation(mechanism, 1) if mechanism else None),
+        measures=measures,
+        mechanism=mechanism,
+        selection=SURE,
+        most=10,
+    )
+    moment = datetime(1969, 12, 31, 23, 59, 59, 999999)  # noqa: DTZ001 - the type has no time zone
+    rows: list[tuple[object, ...]] = [
+        ("é", True, 2**63 - 1, date(1, 1, 1), moment, 10**9 - 1),
+        (None, None, None, None, None, None),
+        ("", False, -(2**63), date(9999, 12, 31), moment, -5),
+    ]
+    columns = {
+        name: pa.array([row[place] for row in rows], key_type(kind))
+        for place, (name, kind) in enumerate(kinds.items())
+    }
+    table = pa.table(columns | {f"m{i}": pa.array([7, -(2**80), 0], WHOLE) for i in range(measures)})
+    relations = [(part, Released(discovered(release, part, table), Loss(1)))]
+    names = [*kinds, *(f"m{i}" for i in range(measures))][::-1]
+    listed = ", ".join(f"r0.{name} AS c{place}" for place, name in enumerate(names))
+    asked = plan(f"SELECT {listed} FROM r0 ORDER BY r0.o", part)
+    made = release.answer(asked, relations)
+    copied = release.answer(replace(asked, copied=tuple(names)), relations)
+    assert isinstance(made, pa.Table)
+    assert isinstance(copied, pa.Table)
+    assert copied.schema.types == made.schema.types
+    assert copied.equals(made)

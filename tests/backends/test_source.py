@@ -47,7 +47,7 @@ def test_the_engine_takes_texts_of_queries(name: str):
 def test_none_has_another():
     """But what the parent asks of its child, and what opens files anew."""
     for kind, further, left_out in (
-        (DuckDB, {"database", "enums"}, OF_QUERIES),
+        (DuckDB, {"database", "enums", "run_groups"}, OF_QUERIES),
         (Remote, {"renew"}, set()),
         (Pushed, set(), HANDED_ON),
     ):

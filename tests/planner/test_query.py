@@ -53,6 +53,23 @@ def test_names_of_with_hide_tables(world: World):
     assert isinstance(plan_any(world, "WITH people AS (SELECT 1 AS age) SELECT age FROM people"), PublicPlan)
 
 
+@pytest.mark.parametrize(
+    ("sql", "copied"),
+    [
+        ("SELECT city, count(*) FROM people GROUP BY city", ("k0", "m0")),
+        ("SELECT count(*) AS n, city FROM people GROUP BY city", ("m0", "k0")),
+        ("SELECT city, count(*) + 1 FROM people GROUP BY city", ()),
+        ("SELECT city, count(*) FROM people GROUP BY city HAVING count(*) > 5", ()),
+        ("SELECT city, count(*) FROM people GROUP BY city ORDER BY 2", ()),
+        ("SELECT city, count(*) FROM people GROUP BY city LIMIT 3", ()),
+        ("SELECT city, count(*), (SELECT count(*) FROM visits) FROM people GROUP BY city", ()),
+        ("SELECT n FROM (SELECT city, count(*) AS n FROM people GROUP BY city) AS t", ()),
+    ],
+)
+def test_what_is_shown_as_it_is_needs_no_answer_stage(world: World, sql: str, copied: tuple[str, ...]):
+    assert plan_of(world, sql, {"dp.epsilon": "1"}).copied == copied
+
+
 def test_order_and_limit_behind_a_parenthesis(world: World):
     plan = plan_of(world, "(SELECT city, count(*) AS n FROM people GROUP BY city) ORDER BY n DESC LIMIT 1")
     assert plan.answer.endswith('ORDER BY "whole"."c1" DESC NULLS FIRST LIMIT 1')

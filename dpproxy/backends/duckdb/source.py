@@ -167,10 +167,24 @@ class DuckDB:
         with closing(self._connection.cursor()) as cursor, self._exactly(session, cursor, cancelled):
             if few is not None:
                 return Exact(_table(cursor.execute(sql, dict(parameters)), few))
-            relation = cursor.sql(sql, params=dict(parameters)) if parameters else cursor.sql(sql)
+            relation = _relation(cursor, sql, parameters)
             if select is not None:
-                return Exact(_kept(relation.to_arrow_reader(BATCH), select))
+                return Exact(pa.concat_tables(_kept(relation, select)))
             return Exact(relation.to_arrow_table())
+
+    def run_groups(
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        session: str,
+        select: Select,
+        take: Callable[[Exact[pa.Table]], None],
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """As ``run`` with ``select``; what is kept of each portion goes to ``take``, which gets one at least."""
+        with closing(self._connection.cursor()) as cursor, self._exactly(session, cursor, cancelled):
+            for portion in _kept(_relation(cursor, sql, parameters), select):
+                take(Exact(portion))
 
     @contextmanager
     def _exactly(
@@ -415,11 +429,19 @@ def selected(groups: pa.Table, select: Select) -> pa.Table:
     return groups.select(range(groups.num_columns - 1)).filter(pa.array(select(Exact(counts))))
 
 
-def _kept(groups: pa.RecordBatchReader, select: Select) -> pa.Table:
-    """The groups that are selected; one portion and these are in memory, whatever the number of groups."""
+def _relation(
+    cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object]
+) -> duckdb.DuckDBPyRelation:
+    return cursor.sql(sql, params=dict(parameters)) if parameters else cursor.sql(sql)
+
+
+def _kept(relation: duckdb.DuckDBPyRelation, select: Select) -> Iterator[pa.Table]:
+    """The groups that are selected of each portion; one is in memory, whatever the number of groups."""
+    groups = relation.to_arrow_reader(BATCH)
     nothing = groups.schema.empty_table()
-    kept = [selected(pa.Table.from_batches([batch]), select) for batch in groups]
-    return pa.concat_tables([nothing.select(range(nothing.num_columns - 1)), *kept])
+    yield nothing.select(range(nothing.num_columns - 1))
+    for batch in groups:
+        yield selected(pa.Table.from_batches([batch]), select)
 
 
 def _table(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SqlType]) -> pa.Table:

@@ -304,21 +304,26 @@ _ALWAYS = frozenset(("database", "enums", "schema", "prepared_names", "load", "u
 def _exchange(lane: Channel, request: object, select: Select | None) -> tuple[str, Any, pa.Table]:
     """Send, answer what is asked back, and wait: outcome, value, table."""
     refused: Refusal | None = None
+    portions: list[pa.Table] = []
     lane.send(request)
     while True:
         header, body = lane.receive()
         outcome, value = header
-        if outcome != "groups" or select is None:
+        table: pa.Table = unpacked(body) if len(body) else None
+        if outcome == "rows" and select is not None:
+            portions.append(table)
+        elif outcome != "groups" or select is None:
             if refused is not None:
                 raise refused
-            return outcome, value, unpacked(body) if len(body) else None
-        try:
-            kept = select(Exact(unpacked(body)["units"].combine_chunks())).tobytes()
-        except Refusal as refusal:
-            refused = refusal
-            lane.send("stop")
+            return outcome, value, pa.concat_tables(portions) if portions else table
         else:
-            lane.send("keep", kept)
+            try:
+                kept = select(Exact(table["units"].combine_chunks())).tobytes()
+            except Refusal as refusal:
+                refused = refusal
+                lane.send("stop")
+            else:
+                lane.send("keep", kept)
 
 
 def _result(outcome: tuple[str, Any, pa.Table], call: _Call) -> tuple[Any, pa.Table]:

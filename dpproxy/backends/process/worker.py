@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +136,17 @@ class Worker:
                 raise failure("cancelled")
             return np.frombuffer(mask, dtype=np.bool_)
 
-        exact = self._backend.run(
-            sql,
-            dict(given),
-            str(number),
-            few=few,
-            select=select if selects else None,
-            cancelled=lambda: number in self._interrupted,
-        )
-        return None, exact.value
+        def take(portion: Exact[pa.Table]) -> None:
+            lane.send(["rows", None], packed(portion.value))
+
+        statement, asked = (sql, dict(given), str(number)), partial(self._is_interrupted, number)
+        if selects:
+            self._backend.run_groups(*statement, select, take, asked)
+            return None, None
+        return None, self._backend.run(*statement, few=few, cancelled=asked).value
+
+    def _is_interrupted(self, number: int) -> bool:
+        return number in self._interrupted
 
     def _build(
         self,
@@ -155,7 +158,7 @@ class Worker:
         growth: Any,  # noqa: ANN401
     ) -> Reply:
         grown = None if growth is None else Growth(*growth)
-        self._backend.build(name, sql, dict(given), str(number), lambda: number in self._interrupted, grown)
+        self._backend.build(name, sql, dict(given), str(number), partial(self._is_interrupted, number), grown)
         return None, None
 
     def _run_public(self, _: Channel, number: int, sql: str) -> Reply:

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpproxy.algebra.plan import PREPARED
-from dpproxy.backends.duckdb.source import DuckDB
+from dpproxy.backends.duckdb.source import BATCH, DuckDB
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.process import remote as module
 from dpproxy.backends.process.remote import Remote
@@ -92,6 +92,24 @@ def test_groups_are_chosen_here_and_kept_there(remote: Remote):
     with pytest.raises(TooComplex, match="too many keys"):
         remote.run(GROUPS, {}, "s", select=refuse)
     works(remote)
+
+
+def test_many_groups_come_portion_by_portion_in_the_order_in_which_they_are_found(remote: Remote):
+    groups, sizes = 2 * BATCH + 7, list[int]()
+
+    def select(counts: Exact[pa.Array]) -> NDArray[np.bool_]:
+        found = counts.value.to_numpy()
+        sizes.append(len(found))
+        kept: NDArray[np.bool_] = found % 3 == 0
+        return kept
+
+    sql = words(f"SELECT i AS k0, i * 2 AS m0, i AS m1 FROM range({groups}) AS r(i)")
+    kept = remote.run(sql, {}, "s", select=select).value
+    assert sum(sizes) == groups
+    assert len(sizes) > 2
+    assert kept.column_names == ["k0", "m0"]
+    assert kept["k0"].to_pylist() == [*range(0, groups, 3)]
+    assert kept["m0"].to_pylist() == [*range(0, 2 * groups, 6)]
 
 
 def test_who_has_changed_their_mind_runs_nothing(remote: Remote):

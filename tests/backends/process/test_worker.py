@@ -71,12 +71,16 @@ def test_statements_are_answered_one_after_the_other(lane: Channel):
 def test_groups_are_selected_by_their_counts_alone(lane: Channel):
     lane.send([1, "run", [GROUPS, [], None, True]])
     header, body = lane.receive()
+    assert (header, unpacked(body).column_names, len(unpacked(body))) == (["rows", None], ["k0"], 0)
+    header, body = lane.receive()
     assert header == ["groups", None]
     assert unpacked(body).column_names == ["units"]
     lane.send("keep", bytes([1, 0, 1]))
     header, body = lane.receive()
-    assert (header, unpacked(body)["k0"].to_pylist()) == (["done", None], ["0", "2"])
+    assert (header, unpacked(body)["k0"].to_pylist()) == (["rows", None], ["0", "2"])
+    assert lane.receive()[0] == ["done", None]
     lane.send([2, "run", [GROUPS, [], None, True]])
+    lane.receive()
     lane.receive()
     lane.send("stop")
     assert lane.receive()[0] == ["failed", "cancelled"]
