@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
-
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
@@ -20,6 +18,7 @@ from dpproxy.engine.databases import open_databases
 from dpproxy.engine.engine import Engine
 from dpproxy.server.listener import Server
 from tests.backends.inline import Inline
+from tests.empty import database
 
 ROOT = Path(__file__).parents[1]
 PASSWORD = "correct horse"
@@ -85,7 +84,7 @@ def write_home(
 ) -> Path:
     """Data, policy, users and configuration in a folder; the configuration's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    with duckdb.connect(folder / "data.duckdb") as connection:
+    with database(folder / "data.duckdb") as connection:
         for statement in ddl:
             connection.execute(statement)
     (folder / "policy.sql").write_text(policy, encoding="utf-8")

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
-
 from dpproxy.accounting.model import Account, format_epsilon
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Caller, Part, Plan, PublicPlan
@@ -20,6 +18,7 @@ from dpproxy.planner.explain import split_explain
 from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import change_of
 from dpproxy.values.errors import Refusal
+from tests.empty import database
 from tests.golden.neighbours import furthest
 from tests.golden.records import Record, caret
 from tests.golden.world import Tables, World, plan_any, plan_of, release
@@ -218,7 +217,7 @@ def _spent(engine: Engine, caller: Caller) -> dict[str, int]:
 
 def _engine(world: World, folder: Path) -> Engine:
     data, policy = folder / "data.duckdb", folder / "policy.sql"
-    with duckdb.connect(str(data)) as connection:
+    with database(data) as connection:
         for statement in world.ddl:
             connection.execute(statement)
         for name, rows in world.rows.items():

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -55,14 +56,13 @@ UNITS = (
 )
 
 
+@cache
 def world_of(unit: str) -> World:
     owner = ("CREATE TABLE people (id INTEGER, c VARCHAR)", "ALTER TABLE people SET PRIVACY KEY (id)")
     domains = [f"ALTER TABLE t ALTER COLUMN {c} SET PRIVACY DOMAIN {d}" for c, d in DOMAINS.items()]
     table = (f"CREATE TABLE t (u INTEGER, {COLUMNS})", f"ALTER TABLE t SET PRIVACY KEY {unit}")
     return build([*owner, *table, *domains])
 
-
-WORLDS = {unit: world_of(unit) for unit in UNITS}
 
 ids = st.sampled_from([None, 1, 2, 3])
 values = st.tuples(
@@ -169,7 +169,7 @@ def statements(draw: st.DrawFn, *, ranked: bool = True) -> str:
 
 @pytest.fixture(scope="module", params=UNITS)
 def filled(request: pytest.FixtureRequest) -> Iterator[tuple[World, Tables]]:
-    world = WORLDS[request.param]
+    world = world_of(request.param)
     tables = Tables(world)
     yield world, tables
     tables.close()
@@ -227,7 +227,7 @@ def test_a_row_of_several_owners_stays_with_the_others():
 
 
 def test_a_shift_is_measured_in_boxes():
-    [part] = plan_of(WORLDS["(u) MAX ROWS 7"], "SELECT t, count(*), sum(i) FROM t GROUP BY t").parts
+    [part] = plan_of(world_of("(u) MAX ROWS 7"), "SELECT t, count(*), sum(i) FROM t GROUP BY t").parts
     assert part.mechanism is not None
     assert part.mechanism.widths == (1, 4)
     before = {(True,): (5, 0), (False,): (0, 0)}

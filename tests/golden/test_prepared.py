@@ -14,14 +14,14 @@ from tests.golden.neighbours import furthest
 from tests.golden.queries import GLOBAL, Statement
 from tests.golden.queries import statements as joined
 from tests.golden.schemas import clean_worlds, worlds
-from tests.golden.test_neighbours import UNITS, WORLDS, rows, statements
+from tests.golden.test_neighbours import UNITS, rows, statements, world_of
 from tests.golden.test_relations import answered, assert_same, planned, rows_of
 from tests.golden.world import Row, Tables, World, build, plan_of
 
 
 @pytest.fixture(scope="module", params=UNITS)
 def filled(request: pytest.FixtureRequest) -> Iterator[tuple[World, Tables]]:
-    world = replace(WORLDS[request.param], prepared=True)
+    world = replace(world_of(request.param), prepared=True)
     tables = Tables(world)
     yield world, tables
     tables.close()
@@ -52,7 +52,7 @@ def alike(one: object, other: object) -> bool:
 @given(sql=statements(ranked=False), data=rows())
 def test_both_forms_say_the_same_where_nothing_is_cut(sql: str, data: dict[str, list[Row]]):
     """A DOUBLE may be rounded to its lattice before or after the middle of its range is subtracted."""
-    world = replace(WORLDS["ROW"], rows=data)
+    world = replace(world_of("ROW"), rows=data)
     try:
         plans = [plan_of(w, sql, {"dp.epsilon": "1"}) for w in (world, replace(world, prepared=True))]
     except Refusal:

@@ -32,7 +32,7 @@ from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import change_of
 from dpproxy.values.pgtypes import TIMESTAMPTZ, TYPES, Column, Schema
 from dpproxy.values.structs import PartlyShown
-from tests.empty import opened
+from tests.empty import database, opened
 from tests.golden.engine_reading import unlisted
 from udfs.privacy import Exact, Released
 
@@ -98,13 +98,13 @@ def build(statements: Sequence[str], delta: str = "") -> World:
     ddl = [s for s in statements if not is_privacy_statement(s)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.duckdb"
-        with duckdb.connect(str(path)) as connection:
+        with database(path) as connection:
             for statement in ddl:
                 connection.execute(statement)
         backend = DuckDB(path)
         schema = read_views(backend.schema())
         backend.close()
-        with duckdb.connect(str(path)) as connection:
+        with database(path) as connection:
             rows = {name: _rows(connection, name, columns) for name, columns in schema.tables.items()}
     policy = _applied(Policy(), policy_ddl, schema)
     if not any(word in s.upper() for s in policy_ddl for word in _DECLARED):

@@ -1,15 +1,17 @@
 """Parameters of declared types in statements about the catalogue: bytes for bytes what a real PostgreSQL answers."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 import psycopg
 import pytest
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 
+from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.sql import grammar
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import ARRAYS, INET, OBJECTS, TIMETZ, TYPES, UNKNOWN, array_of
+from dpproxy.values.pgtypes import ARRAYS, INET, OBJECTS, TIMETZ, TYPES, UNKNOWN, Column, SqlType, array_of
 from dpproxy.wire.styles import styled_columns, styled_types
 from dpproxy.wire.values import decode, encode_value
 
@@ -58,19 +60,25 @@ NAMES = sorted(kind.name for kind in KINDS)
 
 @pytest.fixture(scope="module")
 def ours() -> Iterator[Ask]:
-    """Types described and bytes answered, as a session puts them together."""
+    """Types described and bytes answered, as a session puts them together; computed once for both formats of rows."""
     catalogue = Catalogue()
     view = CatalogueView("postgres", "postgres", ("postgres",), (), SETTINGS, 1, process=7)
 
-    def ask(sql: str, oids: Sequence[int], sent: Sequence[bytes | None], read: int, wanted: int) -> Shown:
+    @lru_cache(maxsize=64)
+    def answered(
+        sql: str, oids: tuple[int, ...], sent: tuple[bytes | None, ...], read: int
+    ) -> tuple[Sequence[SqlType], Sequence[Column], Answer]:
         tree = grammar.parse(sql)[0]
+        kinds, described = catalogue.prepare(view, tree, oids)
+        values = [
+            None if data is None else decode(kind, data, read)
+            for kind, data in zip(styled_types(kinds, SETTINGS), sent, strict=True)
+        ]
+        return kinds, described, catalogue.run(view, tree, values, {}, types=oids)
+
+    def ask(sql: str, oids: Sequence[int], sent: Sequence[bytes | None], read: int, wanted: int) -> Shown:
         try:
-            kinds, described = catalogue.prepare(view, tree, oids)
-            values = [
-                None if data is None else decode(kind, data, read)
-                for kind, data in zip(styled_types(kinds, SETTINGS), sent, strict=True)
-            ]
-            answer = catalogue.run(view, tree, values, {}, types=oids)
+            kinds, described, answer = answered(sql, tuple(oids), tuple(sent), read)
             columns = styled_columns(answer.columns or (), SETTINGS)
             rows = [
                 [encode_value(c.type, value, wanted) for c, value in zip(columns, row, strict=True)]

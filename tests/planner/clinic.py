@@ -2,10 +2,10 @@
 
 import random
 import re
+import sqlite3
 from collections.abc import Iterator
 
 from dpproxy.algebra.plan import Part, Plan
-from tests.empty import opened
 from tests.golden.world import Row, World, plan_of
 
 CLINIC = (
@@ -47,19 +47,24 @@ def rows_of_unit(plan: Plan) -> int:
 
 
 class Person:
-    """An engine with the rows of one person alone: as many as the policy allows, or fewer, at random."""
+    """The rows of one person alone: as many as the policy allows, or fewer, at random.
+
+    SQLite counts them, by the same rules of joins, in a fraction of the time that small statements take DuckDB.
+    """
 
     def __init__(self, world: World, seed: int = 7) -> None:
         self._source = random.Random(seed)
-        self._connection = opened()
+        self._connection = sqlite3.connect(":memory:")
         for statement in world.ddl:
             self._connection.execute(statement)
         self._insert("wards", world.rows["wards"])
 
     def _insert(self, table: str, rows: list[Row]) -> None:
         self._connection.execute(f"DELETE FROM {table}")
-        for row in rows:
-            self._connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in row)})", row)
+        if rows:
+            self._connection.executemany(
+                f"INSERT INTO {table} VALUES ({', '.join('?' for _ in rows[0])})", rows
+            )
 
     def instances(self, count: int) -> Iterator[None]:
         """Fill the tables in so many ways. What is referred to is unique, as joins make it."""
