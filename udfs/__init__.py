@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 
-def register(connection: "duckdb.DuckDBPyConnection", pool: "Pool | None" = None) -> None:
+def register(
+    connection: "duckdb.DuckDBPyConnection", pool: "Pool | None" = None, *, macros: bool = True
+) -> None:
     """Add the ``dp_*`` functions to a connection; a connection that has them keeps its own."""
     from udfs import registration  # noqa: PLC0415 - the families of functions are loaded where they are used
 
-    registration.register(connection, pool)
+    registration.register(connection, pool, macros=macros)

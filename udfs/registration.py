@@ -17,10 +17,11 @@ from udfs.pool import Pool
 _DEFAULT: Final = Pool()
 
 
-def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None) -> None:
+def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None, *, macros: bool = True) -> None:
     """Add the ``dp_*`` functions to a connection.
 
-    Macros belong to the connection, all other functions to its database; functions that exist already are left alone.
+    Macros belong to the connection, which can do without them where statements run in cursors; all other functions
+    belong to its database. Functions that exist already are left alone.
 
     >>> import duckdb
     >>> with duckdb.connect() as connection:
@@ -33,7 +34,7 @@ def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None) ->
         known.setdefault(function.name, []).append(function)
         if function.run is not None:
             _create(connection, function, function.run)
-    for overloads in known.values():
+    for overloads in known.values() if macros else ():
         if any(function.run is None for function in overloads):
             connection.execute(_macro(overloads))
 

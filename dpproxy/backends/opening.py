@@ -36,7 +36,8 @@ def open_source(config: Config, secret: bytes, progress: Callable[[str], None]) 
     check_names(schemas, config.database)
     opened = OPENERS[scheme](config, secret, progress)
     try:
-        check_read(schemas, opened.backend.schema(), config.database)
+        if schemas:
+            check_read(schemas, opened.backend.schema(), config.database)
         return replace(opened, backend=Folded(opened.backend)) if config.data.fold_names else opened
     except BaseException:
         opened.backend.close()

@@ -79,7 +79,7 @@ class ReleaseStage:
             "temp_directory": "",  # exact values are never written to a disk
         }
         self._connection = duckdb.connect(":memory:", config=config)
-        udfs.register(self._connection, self._pool)
+        udfs.register(self._connection, self._pool, macros=False)  # cursors see none
         self._connection.execute("SET lock_configuration = true")
 
     def prepare(self, part: Part) -> None:
