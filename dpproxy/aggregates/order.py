@@ -94,10 +94,6 @@ class OrderStatistic(Struct, frozen=True):
         """Whether it is a minimum or a maximum."""
         return self.numerator in (0, self.denominator)
 
-    def ends_at(self, above: bool) -> bool:  # noqa: FBT001 - a side
-        """Whether its bound on that side is the declared one, as a maximum's upper one is."""
-        return self.is_extreme and above is bool(self.numerator)
-
     def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         return self._shown(columns[0], (1 << self.shift) // 2)  # the middle of the cell
 

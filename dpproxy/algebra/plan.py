@@ -396,6 +396,8 @@ class Part(PartlyCompared, Struct, frozen=True):
     """Its loss is bounded as rho alone: it is several draws whose squares add up to it."""
     portion: Fraction = Fraction(1)
     """How much of a part's share it takes, where it shares that with another part."""
+    points: int | None = None
+    """The number of an earlier part: ``release`` draws around what that one released, the relation ``points``."""
     blocks: tuple[str, ...] = ()
     """The blocks of people that it is about, and no others; none for everybody."""
     most: int = 0

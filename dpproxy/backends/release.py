@@ -132,12 +132,19 @@ class ReleaseStage:
         with any_processor():
             return self._pool.take(mechanism, count)
 
-    def draw(self, part: Part, exact: Exact[pa.Table]) -> Released[pa.Table]:
-        """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
+    def draw(
+        self, part: Part, exact: Exact[pa.Table], points: Released[pa.Table] | None = None
+    ) -> Released[pa.Table]:
+        """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures.
+
+        ``points`` is the relation that it is drawn around, if it is.
+        """
         try:
             if part.mechanism is not None and part.groups <= FEW:
                 return Released(self._few_rows(part, part.mechanism, exact.value), part.loss)
             with closing(self._connection.cursor()) as cursor:
+                if points is not None:
+                    cursor.register("points", points.value)
                 return Released(_drawn(cursor, part, exact.value), part.loss)
         except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
             raise failure("draw") from None

@@ -223,13 +223,15 @@ class Answers:
             self._check_affordable(execution)
         known = self._reserve(execution, questions) if len(questions) > 1 else {}
         given, found = iter(questions), list[tuple[Part, PartAnswer]]()
-        for part in parts:
+        for number, part in enumerate(parts, len(earlier)):
             if part.vacuous:
-                found.append((part, PartAnswer(self._release.zeros(part))))
-                continue
-            question = next(given)
-            replayed = known.pop(question.key, None)
-            found.append((part, self._released(execution, question) if replayed is None else replayed))
+                answer = PartAnswer(self._release.zeros(part))
+            else:
+                question = next(given)
+                replayed = known.pop(question.key, None)
+                answer = self._released(execution, question) if replayed is None else replayed
+            execution.released[number] = answer.released
+            found.append((part, answer))
         return found
 
     def _question(
@@ -420,7 +422,9 @@ class Answers:
                 few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
                 again = part.mechanism is None and sum(p.query == part.query for p in plan.parts) > 1
                 key = (part.query, question.values) if again else None
-                released = self._release.draw(part, execution.histograms.of(key, partial(run, few=few)))
+                points = None if part.points is None else execution.released[part.points]
+                exact = execution.histograms.of(key, partial(run, few=few))
+                released = self._release.draw(part, exact, points)
         until = self._deadlines.seen_from(plan, execution.start)
         self._deadlines.hide(reservation.sequence, until)
         self._releases.store(reservation, payloads.pack(released.value, question.asked), until)

@@ -51,7 +51,7 @@ class Execution(PartlyShown, Struct, frozen=True):
     only those of this run may. ``alone`` where no other's may, even of a budget that shares its releases.
     """
 
-    HIDDEN = frozenset({"histograms"})
+    HIDDEN = frozenset({"histograms", "released"})
 
     caller: Caller
     plan: Plan
@@ -71,6 +71,8 @@ class Execution(PartlyShown, Struct, frozen=True):
     """The SQL of exact stages that the data source has checked and accepted."""
     histograms: Histograms = field(default_factory=Histograms)
     """What several parts are drawn from."""
+    released: dict[int, Released[pa.Table]] = field(default_factory=dict)
+    """The relations of parts, by their numbers: others are drawn around them."""
     start: float = field(default_factory=start_time)
     on_charge: Callable[[Reservation | None], object] = lambda _: None
     """Called after each group of parts is charged, before they run, with the last reservation if there is one."""

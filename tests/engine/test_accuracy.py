@@ -50,7 +50,7 @@ def test_the_same_is_said_beside_a_stored_answer(engine: Engine):
     assert of_error(first) == of_error(second)
 
 
-@pytest.mark.parametrize(("value", "bounds"), [("median(x)", 2), ("min(x)", 1), (PERCENTILES, 6)])
+@pytest.mark.parametrize(("value", "bounds"), [("median(x)", 1), ("min(x)", 1), (PERCENTILES, 3)])
 def test_bounds_of_what_was_released_are_charged_alone(engine: Engine, value: str, bounds: int):
     """What was released stays, and its share of the price is not asked again."""
     sql = f"SELECT {value} FROM t WHERE x > 2"

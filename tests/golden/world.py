@@ -282,14 +282,16 @@ class Tables:
                 found.append((part, Released(_shown(part, self.exact(part, values), self._least), part.loss)))
                 continue
             if part.mechanism is None and not part.vacuous:
-                found.append((part, self._sharpest(release(), part, values)))
+                found.append((part, self._sharpest(release(), part, values, found)))
                 continue
             lists = [[Decimal(m) for m in measures] for measures in self.exact(part, values).values()]
             column = pa.array(lists, pa.list_(pa.decimal128(38, 0)))
             found.append((part, Released(key_table(part.keys).append_column("v", column), part.loss)))
         return found
 
-    def _sharpest(self, release: ReleaseStage, part: Part, values: Sequence[object]) -> Released[pa.Table]:
+    def _sharpest(
+        self, release: ReleaseStage, part: Part, values: Sequence[object], earlier: Relations
+    ) -> Released[pa.Table]:
         """An order statistic, or a draw from a prior, at an epsilon at which only what is nearest is drawn."""
         sharp = re.sub(
             r"CAST\([0-9.]+ AS DECIMAL\(18, ?9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release
@@ -298,7 +300,8 @@ class Tables:
         secret = {"1": SECRET} if part.truncated else {}
         self.prepare(part, SECRET)
         table = self._connection.sql(part.exact, params={**given, **secret}).to_arrow_table()
-        return release.draw(replace(part, release=sharp), Exact(table))
+        points = None if part.points is None else earlier[part.points][1]
+        return release.draw(replace(part, release=sharp), Exact(table), points)
 
     def table(self, sql: str) -> pa.Table:
         """A public query's rows."""

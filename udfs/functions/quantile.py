@@ -1,6 +1,7 @@
 """Quantiles, minima and maxima of a histogram of whole numbers, as points between public bounds."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -9,12 +10,14 @@ from udfs import arrow
 from udfs.arrow import Column
 from udfs.functions import columns, parameters
 from udfs.functions.model import SqlFunction
-from udfs.mechanisms import Quantile, Quantiles
+from udfs.mechanisms import Quantile, QuantileBounds, Quantiles
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
 
 Make = Callable[..., Quantile]
 """Makes a mechanism from the SQL function's parameters in their order, with nano-epsilon as a keyword argument."""
+Draw = Callable[[columns.Int64, columns.Int64, columns.Int64], columns.Int64]
+"""Draws from each of several histograms: their values, counts and lengths."""
 
 _PUBLIC: Final = ("low", "high", "numerator", "denominator", "rows")
 _MISSING: Final = "a quantile needs its bounds, its fraction and the rows of one unit, none of them NULL"
@@ -55,7 +58,6 @@ def quantiles(  # noqa: PLR0913, PLR0917 - DuckDB counts them
     high: Column,
     numerators: Column,
     denominator: Column,
-    off: Column,
     rows: Column,
     epsilon: Column,
 ) -> Column:
@@ -64,7 +66,7 @@ def quantiles(  # noqa: PLR0913, PLR0917 - DuckDB counts them
     if asked.holes or not (asked.valid & (asked.lengths > 0)).all():
         raise InvalidMechanism("every row needs a list of numerators, none of them NULL")
     *named, nano = (
-        *(columns.parameters(column, _MISSING) for column in (low, high, denominator, off, rows)),
+        *(columns.parameters(column, _MISSING) for column in (low, high, denominator, rows)),
         parameters.nano(epsilon),
     )
     wanted = np.zeros((asked.lengths.size, int(asked.lengths.max(initial=0)), 2), dtype=np.uint64)
@@ -74,25 +76,49 @@ def quantiles(  # noqa: PLR0913, PLR0917 - DuckDB counts them
     lengths = asked.lengths.astype(np.uint64)
     made = []
     for key, at in columns.alike(*named, nano, lengths, wanted.reshape(lengths.size, -1)):
-        public, many = arrow.integers(key[:10].reshape(-1, 2)), int(key[11])
-        fractions = tuple(arrow.integers(key[12:].reshape(-1, 2))[:many])
-        made.append((_several(*public, numerators=fractions, nano=int(key[10])), at))
+        public, many = arrow.integers(key[:8].reshape(-1, 2)), int(key[9])
+        fractions = tuple(arrow.integers(key[10:].reshape(-1, 2))[:many])
+        made.append((_several(*public, numerators=fractions, nano=int(key[8])).release_each, at))
     drawn = _drawn(made, values, counts, asked.lengths.astype(np.int64))
     return arrow.write(_pairs(drawn), asked.lengths)
 
 
+def bounds(  # noqa: PLR0913, PLR0917 - DuckDB counts them
+    values: Column,
+    counts: Column,
+    low: Column,
+    high: Column,
+    numerator: Column,
+    denominator: Column,
+    rows: Column,
+    epsilon: Column,
+    confidence: Column,
+    point: Column,
+) -> Column:
+    """Draw what a quantile of each row's histogram lies between, around a point."""
+    levels = np.array(parameters.confidences(confidence))
+    points = columns.whole(columns.parameters(point, "bounds need a point"))
+    made: list[tuple[Draw, columns.Int64]] = []
+    for of, alike in _mechanisms(Quantile, (low, high, numerator, denominator, rows, epsilon)):
+        for level in sorted(set(levels[alike].tolist())):
+            at = alike[levels[alike] == level]
+            made.append((partial(QuantileBounds(of, level).release_each, points=points[at]), at))
+    lengths = np.full(len(values), 2)
+    return arrow.write(_pairs(_drawn(made, values, counts, lengths)), lengths.astype(np.int32))
+
+
 def _several(
-    low: int, high: int, denominator: int, off: int, rows: int, *, numerators: tuple[int, ...], nano: int
+    low: int, high: int, denominator: int, rows: int, *, numerators: tuple[int, ...], nano: int
 ) -> Quantile | Quantiles:
     """A single quantile needs no parts of cells."""
     if len(numerators) == 1:
-        return Quantile(low, high, numerators[0], denominator, rows, nano, off)
-    return Quantiles(low, high, numerators, denominator, rows, nano, off)
+        return Quantile(low, high, numerators[0], denominator, rows, nano)
+    return Quantiles(low, high, numerators, denominator, rows, nano)
 
 
 def _release(make: Make, values: Column, counts: Column, public: tuple[Column, ...]) -> Column:
     """Draw one point for each row's histogram."""
-    made = _mechanisms(make, public)
+    made = [(mechanism.release_each, rows) for mechanism, rows in _mechanisms(make, public)]
     return arrow.numbers(_pairs(_drawn(made, values, counts, np.ones(len(values), dtype=np.int64))))
 
 
@@ -101,7 +127,7 @@ def _pairs(drawn: columns.Int64) -> arrow.Pairs:
 
 
 def _drawn(
-    made: Sequence[tuple[Quantile | Quantiles, columns.Int64]],
+    made: Sequence[tuple[Draw, columns.Int64]],
     values: Column,
     counts: Column,
     widths: columns.Int64,
@@ -114,12 +140,12 @@ def _drawn(
     lengths = np.where(there, lists.lengths, 0).astype(np.int64)
     result, ends = np.empty(int(widths.sum()), dtype=np.int64), np.cumsum(widths)
     held = _held(arrow.single(values))
-    for mechanism, rows in made:
+    for draw, rows in made:
         at = columns.places(lists.starts[rows], lengths[rows])
         counted = columns.whole(numbers.pairs[columns.places(numbers.starts[rows], lengths[rows])])
         if held is not None:
             counted = np.where(held[at], counted, 0)
-        drawn = mechanism.release_each(columns.whole(lists.pairs[at]), counted, lengths[rows])
+        drawn = draw(columns.whole(lists.pairs[at]), counted, lengths[rows])
         result[columns.places(ends[rows] - widths[rows], widths[rows])] = drawn.ravel()
     return result
 
@@ -176,12 +202,12 @@ def functions(_: Pool) -> tuple[SqlFunction, ...]:
         ),
         SqlFunction(
             "dp_quantiles",
-            f"{histogram}, low HUGEINT, high HUGEINT, numerators HUGEINT[], denominator HUGEINT, off HUGEINT, "
+            f"{histogram}, low HUGEINT, high HUGEINT, numerators HUGEINT[], denominator HUGEINT, "
             f"rows HUGEINT, epsilon {parameters.EPSILON}",
             "HUGEINT[]",
-            "several quantiles of a histogram in one release, moved by so many rows; more accurate than as many "
+            "several quantiles of a histogram in one release, more accurate than as many "
             f"calls of dp_quantile for the same epsilon together; {rule}",
-            ("HUGEINT[]", "HUGEINT[]", "HUGEINT", "HUGEINT", "HUGEINT[]", *types[2:4], "HUGEINT", types[-1]),
+            ("HUGEINT[]", "HUGEINT[]", "HUGEINT", "HUGEINT", "HUGEINT[]", *types[2:4], types[-1]),
             quantiles,
         ),
         SqlFunction(
@@ -192,6 +218,15 @@ def functions(_: Pool) -> tuple[SqlFunction, ...]:
             f"even between loose bounds; {rule}",
             ("HUGEINT[]", "HUGEINT[]", *types[1:]),
             extreme,
+        ),
+        SqlFunction(
+            "dp_quantile_bounds",
+            f"{histogram}, {public}, confidence DOUBLE, point HUGEINT",
+            "HUGEINT[]",
+            "two points around a public one, for one a quantile that was released, that dp_quantile without noise lies "
+            "between with that confidence, whatever the rows are",
+            ("HUGEINT[]", "HUGEINT[]", *types, "DOUBLE", "HUGEINT"),
+            bounds,
         ),
         SqlFunction(
             "dp_rank_error",

@@ -8,6 +8,7 @@ Start with ``laplace``.
 from typing import Final
 
 from udfs.mechanisms.additive import Additive
+from udfs.mechanisms.bounds import QuantileBounds
 from udfs.mechanisms.exponential import Exponential
 from udfs.mechanisms.gaussian import Gaussian
 from udfs.mechanisms.laplace import Laplace
@@ -28,11 +29,12 @@ CHOICES: Final = {
     "exponential": Exponential,
     "quantile": Quantile,
     "quantiles": Quantiles,
+    "bounds": QuantileBounds,
     "selection": Selection,
 }
 """Every mechanism that chooses a value instead of adding noise, by its name in messages and records."""
 
 __all__ = [
-    "CHOICES", "MECHANISMS", "Additive", "Exponential", "Gaussian", "Laplace", "Quantile", "Quantiles", "Selection",
-    "Shortest", "Staircase",
+    "CHOICES", "MECHANISMS", "Additive", "Exponential", "Gaussian", "Laplace", "Quantile", "QuantileBounds",
+    "Quantiles", "Selection", "Shortest", "Staircase",
 ]  # fmt: skip

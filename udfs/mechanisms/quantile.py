@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from udfs.mechanisms.exponential import WIDEST_SPREAD, CandidateLists, Exponential, Int64, held, whole
@@ -25,7 +24,7 @@ from udfs.randomness import Words
 FARTHEST: Final = 2**61 - 1
 """The largest bound, in size, so that the points of the lattice can be counted in 62 bits."""
 LARGEST_DENOMINATOR: Final = 10**6
-_MOST: Final = 2**60
+MOST_COUNT: Final = 2**60
 """The most that a number of rows times the denominator counts for."""
 _DEEPEST: Final = 2**57
 OUTSIDE: Final = Fraction(1, 20)
@@ -37,8 +36,7 @@ class Quantile(Struct, frozen=True):
 
     Shapes: a histogram in (values, and how many rows have each), one integer out.
     Units: ``rows`` is the most rows of one unit; ``inside`` shifts the rank that is aimed at by so many rows, of a
-        minimum (0) or a maximum (1) towards the middle, of others upwards, or downwards where it is negative: then
-        as if the bound on that side had as many rows more; ``nano`` in nano-epsilon.
+        minimum (0) or a maximum (1) towards the middle; ``nano`` in nano-epsilon.
     Privacy: if one unit adds or removes at most ``rows`` rows, one release costs ``loss``. Everything but the
         histogram must be public, the bounds among it.
     Errors: InvalidMechanism, for parameters and for lengths; no value and no count raises.
@@ -64,11 +62,8 @@ class Quantile(Struct, frozen=True):
             raise InvalidMechanism("epsilon must be at least 0.001")
         if self.rows < 1 or self.spread > WIDEST_SPREAD:
             raise InvalidMechanism("a quantile needs between 1 and 2^39 / denominator rows of one unit")
-        moved = self.inside * self.denominator if self.numerator % self.denominator else self.inside
-        if abs(moved) > _DEEPEST or (moved < 0 and not self.numerator % self.denominator):
-            raise InvalidMechanism(
-                "a quantile is moved by up to 2^57 rows, a minimum or a maximum inwards only"
-            )
+        if not 0 <= self.inside <= (0 if self.numerator % self.denominator else _DEEPEST):
+            raise InvalidMechanism("a minimum or a maximum is moved by up to 2^57 rows, and nothing else")
 
     @staticmethod
     def inner(low: int, high: int, numerator: int, rows: int, nano: int) -> "Quantile":
@@ -81,25 +76,11 @@ class Quantile(Struct, frozen=True):
         reach = mechanism.shortfall(high - low + 1, 1 - OUTSIDE)
         return Quantile(low, high, numerator, 1, rows, nano, reach + 1)
 
-    def beside(self, confidence: Fraction, *, above: bool) -> "Quantile":
-        """Return what is released beside a quantile to be beyond it, with that confidence, on one side.
-
-        It has a whole row more or less than the quantile, which then may be read as the row of a rank or as a value
-        between two rows. It holds for any rows, and for none.
-        """
-        rows = self.rank_error(confidence) + 1
-        return replace(self, inside=rows if above else -rows)
-
     @property
     def fraction(self) -> tuple[int, int]:
         """The quantile in lowest terms, as numerator and denominator."""
         common = gcd(self.numerator, self.denominator)
         return self.numerator // common, self.denominator // common
-
-    @property
-    def moved(self) -> int:
-        """By how many rows it is moved, where it is no minimum or maximum."""
-        return self.inside if self.numerator % self.denominator else 0
 
     @property
     def spread(self) -> int:
@@ -123,7 +104,7 @@ class Quantile(Struct, frozen=True):
         It holds whatever the data is, of at least ``inside`` rows. A point that equals rows has all their ranks.
         """
         steps = self.mechanism.shortfall(self.high - self.low + 1, confidence)
-        return -(-steps // self.fraction[1]) + abs(self.inside)
+        return -(-steps // self.fraction[1]) + self.inside
 
     def release(
         self, values: Sequence[int] | Int64, counts: Sequence[int] | Int64, words: Words = os.urandom
@@ -134,7 +115,7 @@ class Quantile(Struct, frozen=True):
         """
         points = whole(values, self.low, self.high)
         lengths = np.array([points.size], dtype=np.int64)
-        return int(self.release_each(points, whole(counts, 0, _MOST), lengths, words)[0])
+        return int(self.release_each(points, whole(counts, 0, MOST_COUNT), lengths, words)[0])
 
     def release_each(self, values: Int64, counts: Int64, lengths: Int64, words: Words = os.urandom) -> Int64:
         """Draw once from each of several histograms laid end to end."""
@@ -148,7 +129,7 @@ class Quantile(Struct, frozen=True):
         """Return the exact probability that ``point`` is released; for few rows."""
         points = whole(values, self.low, self.high)
         lengths = np.array([points.size], dtype=np.int64)
-        cells = self._cells(points, whole(counts, 0, _MOST), lengths)
+        cells = self._cells(points, whole(counts, 0, MOST_COUNT), lengths)
         scores, weights = cells.scores.tolist(), cells.weights.tolist()
         inside = (cells.starts <= point) & (point < cells.starts + cells.weights)
         if not inside.any():
@@ -160,9 +141,7 @@ class Quantile(Struct, frozen=True):
         """Cut the lattice at the values of each list: gap, value, gap, value, ..., gap."""
         if values.size != counts.size or values.size != lengths.sum():
             raise InvalidMechanism("a histogram needs as many values as counts")
-        values, counts = held(values, self.low, self.high), held(counts, 0, _MOST)
-        if 0 < self.numerator < self.denominator:
-            values, counts, lengths = padded(values, counts, lengths, self.inside, (self.low, self.high))
+        values, counts = held(values, self.low, self.high), held(counts, 0, MOST_COUNT)
         values, counts, lengths = ordered(values, exact(counts), lengths)
         before, after, gap, value = places(lengths)
         edges, last = lengths + 1, np.cumsum(lengths + 1) - 1
@@ -170,7 +149,7 @@ class Quantile(Struct, frozen=True):
         steps[after] = counts
         sums = np.cumsum(steps)
         sums -= np.repeat(sums[last - lengths], edges)
-        off = self._off(sums, np.repeat(sums[last], edges) - sums)
+        off = self.off(sums, np.repeat(sums[last], edges) - sums)
         left, right = np.full_like(off, self.low - 1), np.full_like(off, self.high + 1)
         left[after], right[before] = values, values
         scores, weights, starts = np.ones((3, values.size + off.size), dtype=np.int64)
@@ -179,16 +158,11 @@ class Quantile(Struct, frozen=True):
         starts[value] = values
         return _Cells(scores, weights, starts, 2 * lengths + 1)
 
-    @property
-    def _inwards(self) -> int:
-        """The aim of a minimum or a maximum, in steps."""
-        return self.inside if not self.numerator else -self.inside
-
-    def _off(self, below: Int64, above: Int64) -> Int64:
+    def off(self, below: Int64, above: Int64) -> Int64:
         """Return b * E - a * n for numbers of rows below and above, in steps of 1/b rows from the aim."""
         a, b = self.fraction
-        most = _MOST // b
-        aim = self.inside * ((b - a) if self.inside > 0 else a) if 0 < a < b else self._inwards
+        most = MOST_COUNT // b
+        aim = self.inside if not a else -self.inside
         rows = ((b - a) * np.minimum(below, most), a * np.minimum(above, most))
         off: Int64 = (rows[0] - rows[1] - aim).astype(np.int64)
         return off
@@ -214,20 +188,6 @@ def places(lengths: Int64) -> tuple[Places, Places, Places, Places]:
     of_value, of_edge = np.repeat(lists, lengths), np.repeat(lists, lengths + 1)
     before = np.arange(of_value.size) + of_value
     return before, before + 1, 2 * np.arange(of_edge.size) - of_edge, 2 * before - of_value + 1
-
-
-def padded(
-    values: Int64, counts: Int64, lengths: Int64, rows: int, bounds: tuple[int, int]
-) -> tuple[Int64, Int64, Int64]:
-    """Return histograms with rows of nobody: so many at the upper bound, or at the lower one where it is negative."""
-    if not rows:
-        return values, counts, lengths
-    at = np.cumsum(lengths) - (0 if rows > 0 else lengths)
-    return (
-        np.insert(values, at, bounds[rows > 0]),
-        np.insert(counts, at, abs(rows)),
-        lengths + 1,
-    )
 
 
 def exact(counts: Int64) -> Int64:

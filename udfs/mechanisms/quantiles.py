@@ -30,7 +30,7 @@ from udfs.mechanisms.exponential import (
     log2,
     whole,
 )
-from udfs.mechanisms.quantile import FARTHEST, exact, ordered, padded, places
+from udfs.mechanisms.quantile import FARTHEST, exact, ordered, places
 from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
 from udfs.randomness import Words
 
@@ -39,8 +39,6 @@ PARTS: Final = 2**10
 LARGEST_DENOMINATOR: Final = 10**4
 _MOST_POINTS: Final = 2**62
 _MOST_COUNT: Final = 2**60
-_FARTHEST_OFF: Final = 2**40
-"""Rows by which quantiles are moved."""
 _REACH: Final = 96
 """Points with a chance below e**-96 of the nearest one's are all as likely as that."""
 _INT64: Final = 2**61
@@ -66,9 +64,7 @@ class Quantiles(Struct, frozen=True):
     """Release the quantiles ``numerators / denominator`` of whole numbers as points of [low, high], in their order.
 
     Shapes: a histogram in (values, and how many rows have each), one integer for each quantile out.
-    Units: ``rows`` is the most rows of one unit; ``nano`` in nano-epsilon, for all quantiles together; ``off`` moves
-        the ranks that are aimed at by so many rows upwards, or downwards where it is negative, as if the bound on
-        that side had as many rows more.
+    Units: ``rows`` is the most rows of one unit; ``nano`` in nano-epsilon, for all quantiles together.
     Privacy: if one unit adds or removes at most ``rows`` rows, one release costs ``loss``. Everything but the
         histogram must be public, the bounds among it.
     Errors: InvalidMechanism, for parameters and for lengths; no value and no count raises.
@@ -83,7 +79,6 @@ class Quantiles(Struct, frozen=True):
     denominator: int
     rows: int
     nano: int
-    off: int = 0
     parts: int = PARTS
 
     def __post_init__(self) -> None:
@@ -96,8 +91,6 @@ class Quantiles(Struct, frozen=True):
             or any(a >= b for a, b in pairwise(inside))
         ):
             raise InvalidMechanism("quantiles must rise, between 0 and 1, of a denominator up to 10^4")
-        if abs(self.off) > _FARTHEST_OFF:
-            raise InvalidMechanism("quantiles are moved by up to 2^40 rows")
         if self.share < LEAST_NANO:
             raise InvalidMechanism(f"epsilon must be at least 0.001 for each of the {self.levels} levels")
         if self.rows < 1 or any(self.spread(split) > WIDEST_SPREAD for split in self.splits):
@@ -179,7 +172,6 @@ class Quantiles(Struct, frozen=True):
         if values.size != counts.size or values.size != lengths.sum():
             raise InvalidMechanism("a histogram needs as many values as counts")
         values, counts = held(values, self.low, self.high), held(counts, 0, _MOST_COUNT)
-        values, counts, lengths = padded(values, counts, lengths, self.off, (self.low, self.high))
         values, counts, lengths = ordered(values, exact(counts), lengths)
         starts = (values - self.low) * self.parts
         cells = _Cells(starts, starts + self.parts, counts, np.repeat(np.arange(lengths.size), lengths))
@@ -217,7 +209,7 @@ class Quantiles(Struct, frozen=True):
         below[after] = counts * (cells.ends - cells.starts)
         below = np.cumsum(below)
         below -= np.repeat(below[last - lengths], lengths + 1)  # parts of rows, at each edge
-        off = b * below - a * np.repeat(below[last], lengths + 1) - self._moved(split)
+        off = b * below - a * np.repeat(below[last], lengths + 1)
         starts, ends = np.empty((2, 2 * counts.size + there.size), dtype=np.int64)
         offs, slopes = np.zeros((2, starts.size), dtype=counts.dtype)
         starts[cell], ends[cell], offs[cell], slopes[cell] = cells.starts, cells.ends, off[before], b * counts
@@ -226,13 +218,6 @@ class Quantiles(Struct, frozen=True):
         final[last], final[before] = right, cells.starts
         starts[gap], ends[gap], offs[gap] = first, final, off
         return _Runs(starts, ends - starts, offs, slopes, np.repeat(np.arange(there.size), 2 * lengths + 1))
-
-    def _moved(self, split: Split) -> int:
-        """How far the aim of a split is from that among its rows, in parts of a row over b; see the proof."""
-        a, b = split.aim.as_integer_ratio()
-        if self.off < 0 and split.right > len(self.numerators):
-            return a * self.off * self.parts
-        return (b - a) * self.off * self.parts if self.off > 0 and not split.left else 0
 
     def _pieces(self, split: Split, runs: "_Runs") -> "_Pieces":
         """Runs cut where the score has fallen by what makes a point e times less likely."""
@@ -282,7 +267,7 @@ def _rank_errors(mechanism: Quantiles, confidence: Fraction) -> tuple[int, ...]:
         scales = [shares[place][other] * fold for other, fold in folds.items() if shares[place].get(other)]
         alone = many * sum(scales) + logistic_sum(scales, float(1 - confidence) - missing, min(LOWEST, many))
         rows = min(alone, _nested(scales, mechanism.points, float(1 - confidence) - missing)) * (1 + ROUNDING)
-        found.append((ceil(rows) if mechanism.points > 1 else 0) + abs(mechanism.off))
+        found.append(ceil(rows) if mechanism.points > 1 else 0)
     return tuple(found)
 
 

@@ -1,8 +1,7 @@
 """Order statistics of one grouping set: each a part of its own, several quantiles of one argument one together.
 
-Bounds that are asked for are drawn from the same histogram, and share the loss: a quantile aimed so many rows
-lower and one so many rows higher that they are beyond it with the confidence that is asked. Of a minimum it is the
-higher one, of a maximum the lower one: the other bound is the declared one.
+Bounds that are asked for are drawn from the same histogram around what was released, and share the loss: of a minimum
+the lower one is the declared one, of a maximum the upper one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -24,20 +23,17 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
 from dpproxy.planner.release.exact import exact_sql, measured
 from dpproxy.planner.release.scope import AggregateCall
-from dpproxy.planner.release.stage import drawn_by, quantile_sql
+from dpproxy.planner.release.stage import Ranked, bounds_sql, drawn_by, quantile_sql
 from dpproxy.planner.rewrites.empty import never_holds
 from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.planner.select_list import items
-from udfs.mechanisms.quantile import LARGEST_DENOMINATOR as FINEST
-from udfs.mechanisms.quantile import Quantile
+from udfs.mechanisms.bounds import QuantileBounds
 from udfs.mechanisms.quantiles import LARGEST_DENOMINATOR, Quantiles
 from udfs.privacy import LEAST_NANO, Loss
 
 LEAST_TOGETHER = 3
 """So many quantiles of one argument are more accurate in one draw than each in its own."""
 _BOUNDS = frozenset({"ci_low", "ci_high"})
-
-Ranked = Quantile | Quantiles
 
 
 class Family(Struct, frozen=True):
@@ -70,20 +66,9 @@ class Family(Struct, frozen=True):
             0, self.first.last, tuple(int(f * denominator) for f in fractions), denominator, 1, nano
         )
 
-    def bounds(self, within: Set[exp.Expr]) -> list[tuple[int, bool]]:
-        """The bounds that are drawn: of which fraction, by its place, and whether it is the upper one."""
-        places = [n for n, calls in enumerate(self.calls.values()) if within & calls.keys()]
-        return [
-            (n, above) for n in places for above in (False, True) if not self.statistics[n].ends_at(above)
-        ]
-
-
-def beside(statistic: OrderStatistic, nano: int, confidence: Fraction, *, above: bool) -> Quantile:
-    """The draw of a bound on a statistic."""
-    if statistic.is_extreme:  # a quantile that is no farther out
-        numerator = 1 if above else FINEST - 1
-        return Quantile(0, statistic.last, numerator, FINEST, 1, nano).beside(confidence, above=above)
-    return statistic.mechanism(nano).beside(1 - (1 - confidence) / 2, above=above)
+    def bounded(self, within: Set[exp.Expr]) -> list[int]:
+        """The places of the fractions of which bounds are drawn."""
+        return [place for place, calls in enumerate(self.calls.values()) if within & calls.keys()]
 
 
 def families(asked: Mapping[exp.Expr, OrderStatistic], *, apart: bool = False) -> list[Family]:
@@ -136,51 +121,43 @@ class OrderStatisticDraws(Struct, frozen=True):
         for family in families(asked, apart=self.planning.context.apart):
             if self.keys.discovered:
                 raise refuse_order(family.first.name, position(self.select))
-            bounds = family.bounds(within)
-            drawn = [*self._parts(family, bounds)]
-            columns = [
-                duck.column(f"m{n}", f"r{number}")
-                for number, mechanisms in drawn
-                for n in range(sum(map(drawn_by, mechanisms)))
-            ]
-            numbers, first = [number for number, _ in drawn], drawn[0][1][0]
-            ends = dict(zip(bounds, columns[len(family.calls) :], strict=True))
+            places = family.bounded(within)
+            drawn, noise = self._parts(family, places)
+            columns = [duck.column(f"m{n}", f"r{number}") for number, many in drawn for n in range(many)]
+            ends = {place: columns[len(family.calls) + 2 * n :][:2] for n, place in enumerate(places)}
             for place, calls in enumerate(family.calls.values()):
-                statistic, noise = family.statistics[place], _noise(first, place, self.rows.most)
-                shown: tuple[nodes.Expr, ...] = (columns[place],)
-                if within & calls.keys():
-                    declared = ((False, 0), (True, statistic.last))
-                    shown += tuple(ends.get((place, above), duck.integer(end)) for above, end in declared)
+                known = _noise(noise, place, self.rows.most)
                 for node, each in calls.items():
-                    yield node, AggregateCall(each, shown, noise), numbers
+                    shown = (columns[place], *(ends[place] if within & calls.keys() else ()))
+                    yield node, AggregateCall(each, shown, known), [number for number, _ in drawn]
 
-    def _parts(
-        self, family: Family, bounds: Sequence[tuple[int, bool]]
-    ) -> Iterator[tuple[int, list[Ranked]]]:
-        """The draw of the statistics, and one of each bound: all pay as much as one part of the statement does.
+    def _parts(self, family: Family, places: Sequence[int]) -> tuple[list[tuple[int, int]], Ranked]:
+        """The numbers of the parts and of what they draw: the statistics, and bounds of some; all pay as one part does.
 
         One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are. Each draw that a
         row is in has an equal share: of the loss, or of its square where losses add up as rho. Where losses add up, the
         statistics are a part of their own, which answers whoever asks for them without bounds, or has done so.
         """
-        levels, draws, planning = family.levels, family.levels + len(bounds), self.planning
-        if planning.concentrated and bounds:
+        levels, draws, planning = family.levels, family.levels + len(places), self.planning
+        if planning.concentrated and places:
             loss = planning.share()
-            each = isqrt(self._each(loss, 1, draws) ** 2 // (levels**2 + len(bounds)))
+            each = isqrt(self._each(loss, 1, draws) ** 2 // (levels**2 + len(places)))
             if each < LEAST_NANO:
                 raise too_small(loss, self.rows.most, self.rows.most * draws)
-            mechanisms = [family.mechanism(each * levels), *self._sides(family, bounds, each)]
-            yield self._part(family.first, mechanisms, loss), mechanisms
-            return
+            own = family.mechanism(each * levels)
+            bounds = self._bounds(family, places, each)
+            return [(self._part(family, own, bounds, loss), len(family.calls) + 2 * len(places))], own
         portion = Fraction(levels, draws)
         loss = planning.share(portion)
         self._each(loss, levels, draws)  # or it is refused
-        own: list[Ranked] = [family.mechanism(loss.nano // self.rows.most)]
-        yield self._part(family.first, own, loss, portion), own
-        if bounds:
+        own = family.mechanism(loss.nano // self.rows.most)
+        parts = [(self._part(family, own, {}, loss, portion), len(family.calls))]
+        if places:
             loss = planning.share(1 - portion, rest=True)
-            sides = self._sides(family, bounds, self._each(loss, len(bounds), draws))
-            yield self._part(family.first, sides, loss, 1 - portion), sides
+            bounds = self._bounds(family, places, self._each(loss, len(places), draws))
+            points = parts[0][0]
+            parts.append((self._part(family, None, bounds, loss, 1 - portion, points), 2 * len(places)))
+        return parts, own
 
     def _each(self, loss: Loss, many: int, draws: int) -> int:
         """What each of so many draws has of a loss. Raises a ``Refusal`` where that is too little."""
@@ -189,56 +166,61 @@ class OrderStatisticDraws(Struct, frozen=True):
             raise too_small(self.planning.share(), self.rows.most, self.rows.most * draws)
         return each
 
-    def _sides(self, family: Family, bounds: Sequence[tuple[int, bool]], each: int) -> list[Ranked]:
-        return [
-            beside(family.statistics[place], each, self.confidence, above=above) for place, above in bounds
-        ]
+    def _bounds(self, family: Family, places: Sequence[int], each: int) -> dict[int, QuantileBounds]:
+        statistics = family.statistics
+        return {p: QuantileBounds.around(statistics[p].mechanism(each), self.confidence) for p in places}
 
     def _part(
         self,
-        statistic: OrderStatistic,
-        mechanisms: Sequence[Ranked],
+        family: Family,
+        own: Ranked | None,
+        bounds: Mapping[int, QuantileBounds],
         loss: Loss,
         portion: Fraction = Fraction(1),
+        points: int | None = None,
     ) -> int:
+        statistic = family.first
         counted = measured([statistic.cell, duck.call("count", nodes.Star())])
         exact = exact_sql(self.rows, self.keys.listed, counted, None, statistic.cell)
         vacuous = never_holds(self.select) or self.planning.never_any(self.keys.count)
-        words, is_rho = [_words(m) for m in mechanisms], self.planning.concentrated and len(mechanisms) > 1
-        draws = zip(words, mechanisms, strict=True)
-        cells = f"cells={statistic.last + 1}"
-        noise = ", ".join(f"{w.replace(' ', '=', 1)} {cells} nano={m.nano}" for w, m in draws)
+        keys, cells = len(self.keys.by_node), f"cells={statistic.last + 1}"
+        drawn = [(_words(m), m) for m in (() if own is None else (own,))]
+        drawn_around = [(_bounds_words(m), m.of) for m in bounds.values()]
+        every, is_rho = [*drawn, *drawn_around], self.planning.concentrated and bool(bounds)
+        noise = ", ".join(f"{w.replace(' ', '=', 1)} {cells} nano={m.nano}" for w, m in every)
         return self.add(
             Part(
                 query=exact.query,
                 truncated=1 in exact.parameters,
-                release=quantile_sql(len(self.keys.by_node), mechanisms, vacuous=vacuous),
+                release=bounds_sql(keys, list(bounds.items()), drawn=own, vacuous=vacuous)
+                if bounds or own is None
+                else quantile_sql(keys, own, vacuous=vacuous),
                 keys=self.keys.sets,
-                measures=sum(map(drawn_by, mechanisms)),
-                box=f"{', '.join(words)} of 0..{statistic.last}{' by rho' if is_rho else ''}",
+                measures=2 * len(bounds) + (0 if own is None else drawn_by(own)),
+                box=f"{', '.join(w for w, _ in every)} of 0..{statistic.last}{' by rho' if is_rho else ''}",
                 noise=f"exponential {noise}",
                 loss=loss,
                 factor=self.rows.most,
                 inputs=self.planning.inputs_of(exact.parameters),
-                histogram=(
-                    statistic.last + 1,
-                    sum(m.levels if isinstance(m, Quantiles) else 1 for m in mechanisms),
-                ),
+                histogram=(statistic.last + 1, len(bounds) + (0 if own is None else family.levels)),
                 concentrated=is_rho,
                 portion=portion,
                 vacuous=vacuous,
+                points=points,
             )
         )
 
 
 def _words(mechanism: Ranked) -> str:
-    """Which quantiles, and by how many rows they are moved."""
+    """Which quantiles."""
     if isinstance(mechanism, Quantiles):
-        listed = ",".join(map(str, mechanism.numerators))
-        found, moved = f"quantiles {listed}/{mechanism.denominator}", mechanism.off
-    else:
-        found, moved = f"quantile {mechanism.numerator}/{mechanism.denominator}", mechanism.moved
-    return f"{found} moved {moved}" if moved else found
+        return f"quantiles {','.join(map(str, mechanism.numerators))}/{mechanism.denominator}"
+    return f"quantile {mechanism.numerator}/{mechanism.denominator}"
+
+
+def _bounds_words(bounds: QuantileBounds) -> str:
+    """What lies between them, and how sure that is."""
+    return f"bounds {bounds.of.numerator}/{bounds.of.denominator} at {float(bounds.confidence)!r}"
 
 
 def _noise(mechanism: Ranked, place: int, rows: int) -> Noise:

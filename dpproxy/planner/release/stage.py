@@ -7,45 +7,79 @@ from dpproxy.aggregates.model import Measure
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import GroupKey
 from dpproxy.planner.release.allocation import Allocation
+from udfs.mechanisms.bounds import QuantileBounds
 from udfs.mechanisms.quantile import Quantile
 from udfs.mechanisms.quantiles import Quantiles
 from udfs.privacy import NANO
 
+Ranked = Quantile | Quantiles
 
-def drawn_by(mechanism: Quantile | Quantiles) -> int:
+
+def drawn_by(mechanism: Ranked) -> int:
     """How many numbers it draws."""
     return len(mechanism.numerators) if isinstance(mechanism, Quantiles) else 1
 
 
-def quantile_sql(keys: int, mechanisms: Sequence[Quantile | Quantiles], *, vacuous: bool) -> str:
-    """The release stage of order statistics: each drawn for each declared key, all from the histogram of its cells."""
-    names = "".join(f", k.k{i}" for i in range(keys))
+def quantile_sql(keys: int, mechanism: Ranked, *, vacuous: bool) -> str:
+    """The release stage of order statistics: drawn for each declared key from the histogram of its cells."""
     if vacuous:
-        zeros = ", ".join("0" for _ in range(sum(map(drawn_by, mechanisms))))
-        return f"SELECT k.o{names}, CAST([{zeros}] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
+        return _no_rows(keys, drawn_by(mechanism))
+    names = "".join(f", k.k{i}" for i in range(keys))
+    return f"SELECT k.o{names}, {_quantile(mechanism)} AS v {_histograms(keys)} GROUP BY k.o{names}"
+
+
+def bounds_sql(
+    keys: int, bounds: Sequence[tuple[int, QuantileBounds]], *, drawn: Ranked | None, vacuous: bool
+) -> str:
+    """The release stage of what statistics lie between, each by its place in the lists that were released of all.
+
+    These are the relation ``points``; where it is not released before, it is what ``drawn`` draws, and comes first.
+    """
+    if vacuous:
+        return _no_rows(keys, 2 * len(bounds) + (0 if drawn is None else drawn_by(drawn)))
+    names = "".join(f", k.k{i}" for i in range(keys))
+    lists = [*(["p.v"] if drawn else []), *(_bounds(place, each) for place, each in bounds)]
+    head = f"WITH points AS MATERIALIZED ({quantile_sql(keys, drawn, vacuous=False)}) " if drawn else ""
+    source = f"{_histograms(keys)} JOIN points AS p ON k.o = p.o GROUP BY k.o{names}, p.v"
+    return f"{head}SELECT k.o{names}, flatten([{', '.join(lists)}]) AS v {source}"
+
+
+def _no_rows(keys: int, numbers: int) -> str:
+    names = "".join(f", k.k{i}" for i in range(keys))
+    zeros = ", ".join("0" for _ in range(numbers))
+    return f"SELECT k.o{names}, CAST([{zeros}] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
+
+
+def _histograms(keys: int) -> str:
     match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys)) or "TRUE"
-    histogram = ", ".join(
-        f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])"
-        for i in (0, 1)
-    )
-    drawn = [_quantile(mechanism, histogram) for mechanism in mechanisms]
-    whole = drawn[0] if len(drawn) == 1 else f"flatten([{', '.join(drawn)}])"
-    source = f"FROM keys AS k LEFT JOIN exact AS e ON {match} GROUP BY k.o{names}"
-    return f"SELECT k.o{names}, {whole} AS v {source}"
+    return f"FROM keys AS k LEFT JOIN exact AS e ON {match}"
 
 
-def _quantile(mechanism: Quantile | Quantiles, histogram: str) -> str:
+_HISTOGRAM = ", ".join(
+    f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])"
+    for i in (0, 1)
+)
+
+
+def _quantile(mechanism: Ranked) -> str:
     """The list of what one mechanism draws."""
-    ends = f"{mechanism.rows}, {_loss(mechanism.nano)})"
-    drawn = f"{histogram}, {mechanism.low}, {mechanism.high}"
-    if isinstance(mechanism, Quantiles) or mechanism.moved:
-        numerators = mechanism.numerators if isinstance(mechanism, Quantiles) else (mechanism.numerator,)
-        off = mechanism.off if isinstance(mechanism, Quantiles) else mechanism.moved
-        listed = ", ".join(map(str, numerators))
-        return f"dp_quantiles({drawn}, CAST([{listed}] AS HUGEINT[]), {mechanism.denominator}, {off}, {ends}"
+    drawn, ends = (
+        f"{_HISTOGRAM}, {mechanism.low}, {mechanism.high}",
+        f"{mechanism.rows}, {_loss(mechanism.nano)})",
+    )
+    if isinstance(mechanism, Quantiles):
+        listed = ", ".join(map(str, mechanism.numerators))
+        return f"dp_quantiles({drawn}, CAST([{listed}] AS HUGEINT[]), {mechanism.denominator}, {ends}"
     if mechanism.inside:
         return f"[dp_extreme({drawn}, {mechanism.numerator}, {ends}]"
     return f"[dp_quantile({drawn}, {mechanism.numerator}, {mechanism.denominator}, {ends}]"
+
+
+def _bounds(place: int, bounds: QuantileBounds) -> str:
+    of = bounds.of
+    public = f"{of.low}, {of.high}, {of.numerator}, {of.denominator}, {of.rows}, {_loss(of.nano)}"
+    around = f"{float(bounds.confidence)!r}, CAST(p.v[{place + 1}] AS HUGEINT)"
+    return f"dp_quantile_bounds({_HISTOGRAM}, {public}, {around})"
 
 
 def choice_sql(keys: int, values: GroupKey, nano: int, *, vacuous: bool) -> str:

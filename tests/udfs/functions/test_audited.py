@@ -63,7 +63,13 @@ CASES = (
     Case("dp_exponential([10, 20], [{truth}, -{truth}], 1, {loss})", "0", "1"),
     Case("dp_quantile([2, 8], [5 - {truth}, 5 + {truth}], 0, 10, 1, 2, 1, {loss})", "0", "1"),
     Case(
-        "dp_quantiles([2, 8], [5 - {truth}, 5 + {truth}], 0, 10, [1, 2], 3, 0, 1, {loss})[1]",
+        "dp_quantiles([2, 8], [5 - {truth}, 5 + {truth}], 0, 10, [1, 2], 3, 1, {loss})[1]",
+        "0",
+        "1",
+        worst=False,
+    ),
+    Case(
+        "dp_quantile_bounds([2, 8], [5 - {truth}, 5 + {truth}], 0, 10, 1, 2, 1, {loss}, 0.5, 7)[1]",
         "0",
         "1",
         worst=False,

@@ -38,13 +38,15 @@ def one(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
         (f"dp_quantile(NULL, NULL, 4, 4, 1, 2, 1, {SURE})", 4),
         (f"dp_extreme([1, 5, 9], [50, 50, 50], 0, 1000, 1, 1, {SURE})", 9),
         (f"dp_extreme([100, 500, 900], [50, 50, 50], 0, 1000, 0, 1, {SURE})", 100),
-        (f"dp_quantiles([1, 5, 9], [11, 20, 11], 0, 10, [1, 2, 3], 4, 0, 1, {SURE})", [1, 5, 9]),
-        (f"dp_quantiles([9, 1, NULL, 5], [11, 11, 99, 20], 0, 10, [1, 3], 4, 0, 1, {SURE})", [1, 9]),
-        (f"dp_quantiles([1, 5, 9], [1, 1, 1], 0, 10, [1], 2, 0, 1, {SURE})", [5]),
-        (f"dp_quantiles([1, 5, 9], [1, 1, 1], 0, 10, [1], 2, 1, 1, {SURE})", [9]),
-        (f"dp_quantiles([2, 5, 9], [1, 1, 1], 0, 10, [1], 2, -3, 1, {SURE})", [0]),
-        (f"dp_quantiles([1, 5, 9], [50, 50, 50], 0, 1000, [1], 1, 3, 1, {SURE})", [9]),
-        (f"dp_quantiles(NULL, NULL, 4, 4, [1, 2], 3, 0, 1, {SURE})", [4, 4]),
+        (f"dp_quantiles([1, 5, 9], [11, 20, 11], 0, 10, [1, 2, 3], 4, 1, {SURE})", [1, 5, 9]),
+        (f"dp_quantiles([9, 1, NULL, 5], [11, 11, 99, 20], 0, 10, [1, 3], 4, 1, {SURE})", [1, 9]),
+        (f"dp_quantiles([1, 5, 9], [1, 1, 1], 0, 10, [1], 2, 1, {SURE})", [5]),
+        (f"dp_quantiles(NULL, NULL, 4, 4, [1, 2], 3, 1, {SURE})", [4, 4]),
+        (f"dp_quantile_bounds([1, 5, 9], [9, 9, 9], 0, 10, 1, 2, 1, {SURE}, 0.95, 5)", [5, 5]),
+        (f"dp_quantile_bounds([1, 5, 9], [9, 9, 9], 0, 10, 1, 2, 1, {SURE}, 0.95, 2)", [0, 5]),
+        (f"dp_quantile_bounds([1, 5, NULL, 9], [9, 9, 99, 9], 0, 10, 0, 1, 1, {SURE}, 0.95, 3)", [0, 3]),
+        (f"dp_quantile_bounds([1, 5, 9], [9, 9, 9], 0, 10, 1, 1, 1, {SURE}, 0.95, 8)", [8, 10]),
+        (f"dp_quantile_bounds(NULL, NULL, 0, 10, 1, 2, 1, {SURE}, 0.95, 4)", [0, 10]),
         ("dp_rank_error(0, 1000000, 1, 2, 1, 1, 0.95)", 17),
     ],
 )
@@ -69,12 +71,18 @@ def test_no_rows_are_answered_by_any_point(connection: duckdb.DuckDBPyConnection
         ("dp_quantile([77123], [77123], NULL, 9, 1, 2, 1, 1)", "none of them NULL"),
         ("dp_quantile([77123], [77123], 0, 9, 1, 2, 1, NULL)", "epsilon must be at least 0.001"),
         ("dp_quantile([77123], [77123, 1], 0, 9, 1, 2, 1, 1)", "as many values as counts"),
-        ("dp_quantiles([77123], [77123], 0, 9, [2, 1], 3, 0, 1, 1)", "quantiles must rise"),
-        ("dp_quantiles([77123], [77123], 0, 9, [], 3, 0, 1, 1)", "needs a list of numerators"),
-        ("dp_quantiles([77123], [77123], 0, 9, [1, NULL], 3, 0, 1, 1)", "needs a list of numerators"),
-        ("dp_quantiles([77123], [77123], 0, 9, NULL, 3, 0, 1, 1)", "needs a list of numerators"),
-        ("dp_quantiles([77123], [77123, 2], 0, 9, [1, 2], 3, 0, 1, 1)", "as many values as counts"),
+        ("dp_quantiles([77123], [77123], 0, 9, [2, 1], 3, 1, 1)", "quantiles must rise"),
+        ("dp_quantiles([77123], [77123], 0, 9, [], 3, 1, 1)", "needs a list of numerators"),
+        ("dp_quantiles([77123], [77123], 0, 9, [1, NULL], 3, 1, 1)", "needs a list of numerators"),
+        ("dp_quantiles([77123], [77123], 0, 9, NULL, 3, 1, 1)", "needs a list of numerators"),
+        ("dp_quantiles([77123], [77123, 2], 0, 9, [1, 2], 3, 1, 1)", "as many values as counts"),
         ("dp_extreme([77123], [77123], 0, 9, 2, 1, 1)", "between 0 and 1"),
+        ("dp_quantile_bounds([77123], [77123], 0, 9, 1, 2, 1, 1, 0.95, NULL)", "need a point"),
+        (
+            "dp_quantile_bounds([77123], [77123], 0, 9, 1, 2, 1, 1, 1, 5)",
+            "confidence must be between 0 and 1",
+        ),
+        ("dp_quantile_bounds([77123], [1, 2], 0, 9, 1, 2, 1, 1, 0.95, 5)", "as many values as counts"),
         ("dp_rank_error(0, 9, 1, 2, 1, 1, 1)", "confidence must be between 0 and 1"),
     ],
 )
@@ -102,10 +110,18 @@ def test_each_row_has_its_own_histogram_and_parameters(connection: duckdb.DuckDB
 
 def test_each_row_has_its_own_quantiles(connection: duckdb.DuckDBPyConnection):
     sql = f"""
-        SELECT k % 11, dp_quantiles([k % 11, 15], [20, 20], 0, 20, if(k % 2 = 0, [1, 3], [1]), 4, 0, 1, {SURE})
+        SELECT k % 11, dp_quantiles([k % 11, 15], [20, 20], 0, 20, if(k % 2 = 0, [1, 3], [1]), 4, 1, {SURE})
         FROM range(3000) t(k)"""
     for row, (value, drawn) in enumerate(connection.execute(sql).fetchall()):
         assert drawn == ([value, 15] if row % 2 == 0 else [value])
+
+
+def test_each_row_has_its_own_bounds(connection: duckdb.DuckDBPyConnection):
+    sql = f"""
+        SELECT v, dp_quantile_bounds([v], [20], 0, 20, 1, 2, 1 + k % 2, {SURE}, if(k % 3 = 0, 0.5, 0.9), v)
+        FROM (SELECT k, k % 11 AS v FROM range(3000) t(k))"""
+    for value, drawn in connection.execute(sql).fetchall():
+        assert drawn == [value, value]
 
 
 def test_rank_errors_by_row(connection: duckdb.DuckDBPyConnection):
