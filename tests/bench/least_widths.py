@@ -53,6 +53,7 @@ def measured(cases: Sequence[tuple[str, str, str]]) -> list[list[str]]:
         "dp.mechanism",
         "95 % of the noise",
         "least half-width",
+        "noise over the least",
         "mean over the least",
         "median over the least",
     ]
@@ -63,7 +64,7 @@ def measured(cases: Sequence[tuple[str, str, str]]) -> list[list[str]]:
             data.execute(sql)
         for kind, shape, name in cases:
             off, least, ours = compared(world, data, kind, shape, name)
-            of_least = [f"{each / least:.2f}" for each in (ours.mean(), np.median(ours))]
+            of_least = [f"{each / least:.2f}" for each in (off, ours.mean(), np.median(ours))]
             rows.append([kind, shape, name, f"{off:.3g}", f"{least:.3g}", *of_least])
     return [head, *rows]
 
