@@ -348,6 +348,18 @@ class PreparedTable(PartlyCompared, Struct, frozen=True):
     truncated: bool
 
 
+class Input(Struct, frozen=True):
+    """A released value that an exact stage takes: the parameter, and where it is among the rows of a query.
+
+    A query may give the values of many; that of a row that is not there is NULL.
+    """
+
+    number: int
+    query: nodes.Query
+    row: int = 0
+    place: int = 0
+
+
 class Part(PartlyCompared, Struct, frozen=True):
     """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
 
@@ -378,8 +390,7 @@ class Part(PartlyCompared, Struct, frozen=True):
     """What the noise costs besides the loss."""
     why: str = ""
     """What the mechanism was chosen for, for people."""
-    inputs: tuple[tuple[int, nodes.Query], ...] = ()
-    """Numbers of parameters, and the statements of one value that give them."""
+    inputs: tuple[Input, ...] = ()
     prepares: tuple[PreparedTable, ...] = ()
     """What ``exact`` reads beside the data, and what may have to be built first."""
     refined: bool = False

@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import udfs
+from dpproxy.algebra import nodes, printing
 from dpproxy.algebra.plan import LAW, KeySet, Part, Plan
 from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
 from dpproxy.backends.duckdb.source import Select
@@ -189,6 +190,22 @@ class ReleaseStage:
         """The one value of a statement over released relations, NULL of no row. Raises as ``answer`` does."""
         [[value]] = self._answer(sql, relations, publics, "", watched=True) or [(None,)]
         return value
+
+    def inputs(
+        self, part: Part, relations: Relations, publics: Sequence[pa.Table] = ()
+    ) -> tuple[object, ...]:
+        """The released values that a part takes; each query is run once. Raises as ``answer`` does."""
+        sizes: dict[nodes.Query, int] = {}
+        for taken in part.inputs:
+            sizes[taken.query] = max(sizes.get(taken.query, 0), taken.row + 1)
+        found: dict[nodes.Query, Rows] = {}
+        for query, size in sizes.items():
+            found[query] = self._answer(printing.text(query), relations, publics, "", watched=True)
+            if len(found[query]) > size:
+                raise AssertionError("rows that no parameter stands for")
+        return tuple(
+            found[i.query][i.row][i.place] if i.row < len(found[i.query]) else None for i in part.inputs
+        )
 
     def answer(
         self, plan: Plan, relations: Relations, publics: Sequence[pa.Table] = (), session: str = ""

@@ -237,8 +237,7 @@ class Answers:
     def _question(
         self, execution: Execution, part: Part, earlier: Relations, publics: Sequence[pa.Table]
     ) -> Question:
-        values = tuple(self._release.value(printing.text(q), earlier, publics) for _, q in part.inputs)
-        return self.replays.question(execution, part, values)
+        return self.replays.question(execution, part, self._release.inputs(part, earlier, publics))
 
     def _wait(self, execution: Execution) -> None:
         """Wait until the releases that the statement has drawn so far may become visible to others."""
@@ -410,7 +409,7 @@ class Answers:
     ) -> Released[pa.Table]:
         self._deadlines.check(question.key)
         part, plan = question.part, execution.plan
-        parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
+        parameters = {str(i.number): v for i, v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()
         asked = part.query, parameters, execution.caller.session

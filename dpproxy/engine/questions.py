@@ -35,7 +35,7 @@ class Question(PartlyShown, Struct, frozen=True):
 def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
     """The longest run of parts, at least one, that take values only of parts with a number below ``first``."""
     for place, part in enumerate(parts):
-        read = (r.number for _, query in part.inputs for r in query.find_all(nodes.Release))
+        read = (r.number for query in {i.query for i in part.inputs} for r in query.find_all(nodes.Release))
         if place and any(n >= first for n in read):
             return parts[:place]
     return parts

@@ -9,7 +9,17 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Fitted, Hidden, Notice, Part, PreparedTable, PriorCheck, Summed
+from dpproxy.algebra.plan import (
+    PREPARED,
+    Fitted,
+    Hidden,
+    Input,
+    Notice,
+    Part,
+    PreparedTable,
+    PriorCheck,
+    Summed,
+)
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
 from dpproxy.planner.rows.relation import ReleasedStage
@@ -49,8 +59,8 @@ class Planning(Struct):
     narrower: list[str] = field(default_factory=list)
     """Narrower bounds, for people."""
     labels: list[str] = field(default_factory=list)
-    inputs: dict[nodes.Query, int] = field(default_factory=dict)
-    """Queries of one value over released relations; the parameters of exact stages from $2 on stand for them."""
+    inputs: dict[tuple[nodes.Query, int, int], int] = field(default_factory=dict)
+    """Queries over released relations, and a row and a column of each; the parameters of exact stages from $2 on."""
     prepares: dict[str, PreparedTable] = field(default_factory=dict)
     """The prepared tables of the statement by name."""
     names: set[str] = field(default_factory=set)
@@ -118,13 +128,13 @@ class Planning(Struct):
         self.parts.append(replace(part, prepares=tables, blocks=blocks) if tables or blocks else part)
         return len(self.parts) - 1
 
-    def take(self, query: nodes.Query) -> int:
-        """The number of the parameter that stands for a released value."""
-        return self.inputs.setdefault(query, len(self.inputs) + 2)
+    def take(self, query: nodes.Query, row: int = 0, place: int = 0) -> int:
+        """The number of the parameter that stands for a released value: one of the rows of a query."""
+        return self.inputs.setdefault((query, row, place), len(self.inputs) + 2)
 
-    def inputs_of(self, parameters: Set[int]) -> tuple[tuple[int, nodes.Query], ...]:
-        """The numbers of parameters that stand for released values, and these."""
-        return tuple((n, query) for query, n in self.inputs.items() if n in parameters)
+    def inputs_of(self, parameters: Set[int]) -> tuple[Input, ...]:
+        """The parameters that stand for released values."""
+        return tuple(Input(number, *found) for found, number in self.inputs.items() if number in parameters)
 
     def describe(self, label: str, unit: str) -> None:
         """Say what was released, and about whom."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
+from dpproxy.algebra.plan import Input, KeySet, Output, Part, Payer, Plan
 from dpproxy.backends.columns import FEW, WHOLE, key_type
 from dpproxy.backends.duckdb.source import Select
 from dpproxy.backends.release import Relations, ReleaseStage, key_table
@@ -23,6 +23,7 @@ from dpproxy.planner.release.stage import discovered_sql, release_sql
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange
 from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
+from tests.reading import words
 from udfs.mechanisms import Staircase
 from udfs.mechanisms.selection import Selection
 from udfs.privacy import Exact, Loss, Released
@@ -159,6 +160,38 @@ def test_parts_and_public_rows_are_relations_of_one_answer(release: ReleaseStage
 def test_one_value_of_what_was_released_so_far(release: ReleaseStage):
     drawn = drawn_from(release, part_of(), m0=[1000])
     assert 900 < int(str(release.value("SELECT m0 FROM r0", drawn))) < 1100
+
+
+def test_values_that_a_part_takes_are_read_by_one_statement_a_query(
+    release: ReleaseStage, monkeypatch: pytest.MonkeyPatch
+):
+    whole, asked = part_of(), list[str]()
+    rows, count = (
+        words("SELECT a, b FROM (VALUES (1, 'x'), (2, NULL)) AS s(a, b)"),
+        words("SELECT COUNT(*) FROM r0"),
+    )
+    taken = (
+        Input(4, rows, 0, 1),
+        Input(2, rows, 2, 0),
+        Input(3, count),
+        Input(5, rows, 1, 0),
+        Input(6, rows, 1, 1),
+    )
+    answered = release._answer
+    monkeypatch.setattr(
+        release, "_answer", lambda sql, *a, **k: (asked.append(sql), answered(sql, *a, **k))[1]
+    )
+    drawn = drawn_from(release, whole, m0=[1000])
+    assert release.inputs(replace(whole, inputs=taken), drawn) == ("x", None, 1, 2, None)
+    assert len(asked) == 2
+    assert release.inputs(whole, drawn) == ()
+
+
+def test_a_value_of_one_row_has_no_other(release: ReleaseStage):
+    whole = part_of()
+    two = words("SELECT a FROM (VALUES (1), (2)) AS s(a)")
+    with pytest.raises(AssertionError, match="no parameter"):
+        release.inputs(replace(whole, inputs=(Input(2, two),)), drawn_from(release, whole, m0=[1000]))
 
 
 @pytest.mark.parametrize("keys", [(), (one_set(TEXT, "a"),)], ids=["one row", "keys"])

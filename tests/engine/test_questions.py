@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Part
+from dpproxy.algebra.plan import Input, Part
 from dpproxy.engine.questions import independent
 from udfs.privacy import Loss
 
@@ -12,7 +12,7 @@ PART = Part(nodes.Select(), False, "", (), 1, "", "", Loss(1))  # noqa: FBT003
 
 def reading(*numbers: int) -> Part:
     values = [nodes.Select((nodes.ColumnRef("m0"),), nodes.Release(n)) for n in numbers]
-    return replace(PART, inputs=tuple(enumerate(values, 2)))
+    return replace(PART, inputs=tuple(Input(n, value) for n, value in enumerate(values, 2)))
 
 
 def test_parts_are_together_until_one_takes_a_value_of_another():

@@ -66,8 +66,14 @@ def plan(world: World, record: Record) -> None:
     _same(record, [*lines, f"answer  {made.answer}", f"loss    {_epsilon(made.loss.nano)}"])
 
 
+def _numbers(numbers: list[int]) -> str:
+    assert numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"${numbers[0]}" + (f" to ${numbers[-1]}" if len(numbers) > 1 else "")
+
+
 def _part(index: int, part: Part) -> list[str]:
-    inputs = [f"${number}      {printing.text(query)}" for number, query in part.inputs]
+    taken = {i.query: [j.number for j in part.inputs if j.query == i.query] for i in part.inputs}
+    inputs = [f"{_numbers(numbers)}      {printing.text(query)}" for query, numbers in taken.items()]
     noise = part.mechanism
     words = "none" if part.vacuous else part.noise
     if noise is not None and not part.vacuous:

@@ -1,13 +1,10 @@
 """Remove each privacy unit in turn and measure how far the exact stage moves, in boxes of the plan's noise."""
 
 import random
-from collections.abc import Iterator, Sequence
-
-import pyarrow as pa
+from collections.abc import Iterator
 
 from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Part, Plan
-from dpproxy.backends.release import Relations
 from dpproxy.policy.units import unit_table
 from tests.golden.world import Row, Tables, Vector, World, release
 from udfs.mechanisms.selection import Selection
@@ -128,7 +125,7 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
     tables.fill(world.rows)
     relations = tables.relations(plan)
     publics = [tables.table(printing.text(query)) for query in plan.publics]
-    held = [[_value(printing.text(q), relations, publics) for _, q in part.inputs] for part in plan.parts]
+    held = [release().inputs(part, relations, publics) for part in plan.parts]
     whole = [tables.exact(p, v) for p, v in zip(plan.parts, held, strict=True)]
     most = [0] * len(plan.parts)
     for seed in range(SHUFFLES):
@@ -148,7 +145,3 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
             f"a unit moves the answer by {moved} boxes, {part.factor} are paid: {part.exact}"
         )
     return most
-
-
-def _value(sql: str, relations: Relations, publics: Sequence[pa.Table]) -> object:
-    return release().value(sql, relations, publics)

@@ -250,7 +250,7 @@ class Tables:
         every = [tuple(row.values()) for row in declared] if part.keys else [()]
         if part.vacuous:
             return dict.fromkeys(every, (0,) * part.measures)
-        given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
+        given = {str(i.number): v for i, v in zip(part.inputs, values, strict=True)}
         self.prepare(part, secret)
         cursor = self._connection.execute(part.exact, {**given, **({"1": secret} if part.truncated else {})})
         size = len(part.key_types)
@@ -277,7 +277,7 @@ class Tables:
         found: Relations = []
         publics = [self.table(printing.text(query)) for query in plan.publics]
         for part in plan.parts:
-            values = [release().value(printing.text(q), found, publics) for _, q in part.inputs]
+            values = release().inputs(part, found, publics)
             if part.selection is not None:
                 found.append((part, Released(_shown(part, self.exact(part, values), self._least), part.loss)))
                 continue
@@ -296,7 +296,7 @@ class Tables:
         sharp = re.sub(
             r"CAST\([0-9.]+ AS DECIMAL\(18, ?9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release
         )
-        given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
+        given = {str(i.number): v for i, v in zip(part.inputs, values, strict=True)}
         secret = {"1": SECRET} if part.truncated else {}
         self.prepare(part, SECRET)
         table = self._connection.sql(part.exact, params={**given, **secret}).to_arrow_table()

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Drawn, KeySet, Part, PreparedTable
+from dpproxy.algebra.plan import PREPARED, Drawn, Input, KeySet, Part, PreparedTable
 from dpproxy.planner.planning import LEAST_DELTA, Planning
 from dpproxy.values.pgtypes import INT4
 from tests.golden.world import World
@@ -45,7 +45,7 @@ def test_parts_are_one_where_they_are_computed_and_released_alike(planning: Plan
             [nodes.Select((nodes.Number(n),)) for n in "12"],
             ("b", "c"),
             keys,
-            ((), ((2, nodes.Select()),)),
+            ((), (Input(2, nodes.Select()),)),
             (True, False),
         )
     ]
@@ -66,7 +66,15 @@ def test_a_part_has_the_prepared_tables_that_it_reads(planning: Planning):
 def test_a_released_value_has_one_parameter_after_the_secret(planning: Planning):
     first, second = (nodes.Select((nodes.Number(n),)) for n in "12")
     assert [planning.take(q) for q in (first, second, first)] == [2, 3, 2]
-    assert list(planning.inputs) == [first, second]
+    assert planning.inputs_of({2, 3, 9}) == (Input(2, first), Input(3, second))
+
+
+def test_each_value_of_the_rows_of_a_query_has_a_parameter(planning: Planning):
+    rows = nodes.Select((nodes.Number("1"), nodes.Number("2")))
+    places = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert [planning.take(rows, *place) for place in places] == [2, 3, 4, 5]
+    assert planning.take(rows, 1, 0) == 4
+    assert planning.inputs_of({3, 5}) == (Input(3, rows, 0, 1), Input(5, rows, 1, 1))
 
 
 @pytest.mark.parametrize("shares", [1, 3, 7])

@@ -89,7 +89,7 @@ class _Printer:
         self._dialect = dialect
         self._tables = tables
         self._numbers = count()
-        self.parameters: list[str] = []
+        self.parameters: dict[str, int] = {}
         self.read: set[str] = set()
         self._items: Mapping[type[nodes.Item], Callable[[Any, _Scope], str]] = {
             nodes.Table: self._table,
@@ -334,9 +334,8 @@ class _Printer:
     def _parameter(self, node: nodes.Parameter, _: _Scope) -> Value:
         """The secret, or a released value inside a cast."""
         number = str(node.number)
-        if number not in self.parameters:
-            self.parameters.append(number)
-        return Value(f"${self.parameters.index(number) + 1}", ValueKind.TEXT)
+        place = self.parameters.setdefault(number, len(self.parameters) + 1)
+        return Value(f"${place}", ValueKind.TEXT)
 
     def _column(self, node: nodes.ColumnRef, scope: _Scope | None) -> Value:
         """The nearest meaning of a name, as the engine of ours finds it: without regard to case."""

@@ -20,8 +20,8 @@ from dpproxy.planner.unique import is_whole, of_values
 from dpproxy.values.errors import TooComplex, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, Column
 
-MOST_VALUES = 1_000
-"""Released values that one relation hands on."""
+MOST_VALUES = 2**14
+"""Released values that one relation hands on, each as a parameter: SQLite takes twice as many of them."""
 NOISY = "what an earlier stage released has noise of its own, which decides which rows count"
 STAGE = nodes.Bare("s")
 """What a released relation is called where its columns are read."""
@@ -49,10 +49,14 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
             Computed(column.name, Column(name, typed.type, not_null=False), typed, no_keys(column.name))
         )
     source = nodes.Subquery(placed(relation.shown, planning), STAGE)
-    values = [_value(relation, place) for place in range(width)]
-    order = tuple(nodes.Ordered(duck.column(f"c{place}", STAGE)) for place in range(width))
+    rows = nodes.Select(
+        tuple(_value(relation, place) for place in range(width)),
+        source,
+        order=tuple(nodes.Ordered(duck.column(f"c{place}", STAGE)) for place in range(width)),
+        limit=duck.integer(relation.rows),
+    )
     parameters = [
-        tuple(_parameter(value, source, order, row, planning) for value in values)
+        tuple(nodes.Parameter(planning.take(rows, row, place)) for place in range(width))
         for row in range(relation.rows)
     ]
     count = nodes.Select((duck.call("count", nodes.Star()),), source)
@@ -90,14 +94,6 @@ def _value(relation: Open, place: int) -> nodes.Expr:
     """A column as it is handed on."""
     held = replace(relation.columns[place].typed, sql=duck.column(f"c{place}", STAGE))
     return as_double(held) if held.is_number and not is_whole(relation, place) else held.sql
-
-
-def _parameter(
-    value: nodes.Expr, source: nodes.Item, order: tuple[nodes.Ordered, ...], row: int, planning: Planning
-) -> nodes.Expr:
-    """One value, in an order of all columns: NULL where there is no such row."""
-    one = nodes.Select((value,), source, order=order, limit=duck.integer(1), offset=duck.integer(row))
-    return nodes.Parameter(planning.take(nodes.Select((nodes.Scalar(one),))))
 
 
 def _held(column: OpenColumn, name: str, at: int | None, *, is_whole: bool) -> tuple[Typed, str]:

@@ -45,7 +45,7 @@ def test_what_a_person_pays_grows_with_the_released_rows_that_a_row_meets(
     ).parts
     assert second.factor == factor
     assert first.inputs == ()
-    assert all(query.has(nodes.Release) for _, query in second.inputs)
+    assert all(taken.query.has(nodes.Release) for taken in second.inputs)
 
 
 def test_there_is_a_parameter_for_each_value_and_one_for_the_number_of_rows(clinic: World):
@@ -53,6 +53,8 @@ def test_there_is_a_parameter_for_each_value_and_one_for_the_number_of_rows(clin
     _, second = plan_of(clinic, f"SELECT count(*) FROM visits v JOIN ({top}) s ON s.ward = v.ward").parts
     assert len(second.inputs) == 3
     assert {p.number for p in second.query.find_all(nodes.Parameter)} == {1, 2, 3, 4}
+    assert [(taken.row, taken.place) for taken in second.inputs] == [(0, 0), (0, 1), (0, 0)]
+    assert len({taken.query for taken in second.inputs}) == 2
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_what_a_part_takes_from_earlier_ones_is_numbered_after_the_secret(world:
         world, "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)"
     ).parts
     assert first.inputs == ()
-    assert [number for number, _ in second.inputs] == [2]
+    assert [taken.number for taken in second.inputs] == [2]
     assert "$2" in second.exact
     assert second.truncated
 

@@ -106,7 +106,7 @@ def test_a_value_over_everybody_is_released_first_and_then_a_constant(clinic: Wo
     sql = "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)"
     first, second = plan_of(clinic, sql, {"dp.epsilon": "1"}).parts
     assert first.loss == second.loss
-    assert [number for number, _ in second.inputs] == [2]
+    assert [taken.number for taken in second.inputs] == [2]
     assert "AVG" not in second.exact
     assert answered(clinic, sql) == [(1,)]
 
