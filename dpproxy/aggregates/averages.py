@@ -23,6 +23,7 @@ all averages are within their distances together, too, of which the sum is anoth
 missed is shared by all of that.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import log
 
@@ -30,10 +31,11 @@ from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import ReleasedAverage
+from dpproxy.aggregates.model import Noise
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.windows import Over
-from udfs.mechanisms.averaged import ROUNDING
+from udfs.mechanisms.averaged import ROUNDING, Draw
 from udfs.mechanisms.weighted import MANY, ON_TOP, Weighted
 
 _FIRST, _ROWS, _BOXES, _REST = Fraction(4, 5), Fraction(1, 10), Fraction(1, 20), Fraction(1, 40)
@@ -44,19 +46,21 @@ def total(
     mean: ReleasedAverage, kind: type[exp.Expr], rows: int, confidence: Fraction, put: Over
 ) -> nodes.Expr:
     """How far a sum, or mean, of averages over up to so many rows may be off; ``put`` makes a call one over these."""
-    found = _sum(mean, rows, confidence, put)
+    found = duck.made(_sum, mean.noise, mean.draws, mean, rows, confidence, put)
     if kind is exp.Sum:
         return found
     return f.over(found, duck.call("nullif", put(nodes.Call("count", (mean.columns[1],))), duck.double(0.0)))
 
 
-def _sum(mean: ReleasedAverage, rows: int, confidence: Fraction, put: Over) -> nodes.Expr:
-    allowed, (sums, number) = 1 - confidence, mean.draws
-    reach = mean.average.distance(mean.columns, mean.noise, 1 - allowed * _ROWS / rows)
-    first = Weighted.of(mean.draws, rows, 1 - allowed * _FIRST)
-    second = Weighted.of(mean.draws[:1], rows, 1 - allowed * _REST)
+def _sum(
+    noise: Noise, draws: Sequence[Draw], mean: ReleasedAverage, rows: int, confidence: Fraction, put: Over
+) -> nodes.Expr:
+    allowed, (sums, number) = 1 - confidence, draws
+    reach = mean.average.distance(mean.columns, noise, 1 - allowed * _ROWS / rows)
+    first = Weighted.of(draws, rows, 1 - allowed * _FIRST)
+    second = Weighted.of(draws[:1], rows, 1 - allowed * _REST)
     if first is None or second is None:
-        return put(nodes.Call("sum", (mean.average.distance(mean.columns, mean.noise, 1 - allowed / rows),)))
+        return put(nodes.Call("sum", (mean.average.distance(mean.columns, noise, 1 - allowed / rows),)))
     halves = sums.mechanism.half_width(1 - allowed * _BOXES / (2 * rows))
     box, unit, farthest = float(halves[number.component]), mean.average.unit, mean.average.farthest
     (d, many), middle = mean.average.apart(mean.columns), mean.average.middle

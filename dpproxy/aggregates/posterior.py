@@ -58,9 +58,7 @@ class Posterior(Struct, frozen=True):
         return self._call("_dp_surprise", columns)
 
     def _call(self, function: str, columns: Sequence[nodes.Expr], *more: nodes.Expr) -> nodes.Expr:
-        drawn = self.inner.drawn(columns, self.noise)
-        bell = nodes.Truth(self.noise.bell)
-        return duck.call(function, nodes.Text(self.text), *drawn, bell, *more)
+        return duck.made(_called, self.noise, self, function, columns, more)
 
     def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         """Of the draw."""
@@ -73,3 +71,10 @@ class Posterior(Struct, frozen=True):
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         """The draw's own."""
         return self.inner.error(noise, confidence)
+
+
+def _called(
+    noise: Noise, of: Posterior, function: str, columns: Sequence[nodes.Expr], more: Sequence[nodes.Expr]
+) -> nodes.Expr:
+    drawn = of.inner.drawn(columns, noise)
+    return duck.call(function, nodes.Text(of.text), *drawn, nodes.Truth(noise.bell), *more)

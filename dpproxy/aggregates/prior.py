@@ -16,7 +16,6 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC, TEXTS, SqlType
-from udfs.mechanisms.refinement import Refinement
 from udfs.priors import Prior
 
 FARTHEST_PLACE = 2**48
@@ -30,21 +29,16 @@ MOST_LISTED = 1000
 
 
 class Refined(Struct, frozen=True):
-    """A draw from the prior of ``mechanism``, written as ``text`` and shown as ``kind``.
+    """A draw from a ``prior``, written as ``text`` and shown as ``kind``.
 
     ``scale`` is that of an exact number, None for a number that is shown as it is drawn.
     """
 
-    mechanism: Refinement
+    prior: Prior
     text: str
     kind: SqlType
     scale: int | None
     measures: tuple[Measure, ...] = ()
-
-    @property
-    def prior(self) -> Prior:
-        """The prior."""
-        return self.mechanism.prior
 
     @property
     def type(self) -> SqlType:
@@ -100,12 +94,11 @@ class Refined(Struct, frozen=True):
         raise _no_noise("ci_low")
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
-        del noise, confidence
+        """Of which the ``noise`` has the expected distance in place of a standard deviation."""
+        del confidence
+        [distance] = noise.sd
         return Error(
-            "any",
-            None,
-            None,
-            f"one draw, expected distance {self.mechanism.expected_distance:.6g} where the prior is right",
+            "any", None, None, f"one draw, expected distance {distance:.6g} where the prior is right"
         )
 
 

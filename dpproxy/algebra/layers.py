@@ -6,16 +6,19 @@ They are computed whether or not the branch around them is taken: what a ``Let``
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dpproxy.algebra.figures import Settled
 from dpproxy.algebra.nodes import (
     Bare,
     ColumnRef,
     Combined,
     Expr,
     Item,
+    Later,
     Let,
     Local,
     Named,
@@ -26,10 +29,24 @@ from dpproxy.algebra.nodes import (
     Subquery,
 )
 
+N = TypeVar("N", bound=Node)
 
-def layered(query: Select) -> Select:
+
+def filled(node: N, settled: Settled) -> N:
+    """With what its figures are; of SELECTs over releases then what is computed once has columns of its own."""
+
+    def rule(part: Node) -> Node | None:
+        if type(part) is Later:
+            return filled(cast("Node", settled.of(part.figure)), settled)
+        is_meant = type(part) is Select and type(part.source) is Release
+        return _layered(cast("Select", part), settled) if is_meant else None
+
+    return cast("N", node.transform(rule, {}))
+
+
+def _layered(query: Select, settled: Settled) -> Select:
     """The same rows, of a SELECT over releases."""
-    found = _Layers()
+    found = _Layers(settled)
     known: dict[int, Node] = {}
     taken = {
         name: found.of(part, {}, known)
@@ -43,12 +60,13 @@ def layered(query: Select) -> Select:
 
 
 _Values = Mapping[str, Sequence[Expr]]
-_MEANT = frozenset((Local, Let, Select, Combined))
+_MEANT = frozenset((Local, Let, Later, Select, Combined))
 
 
 class _Layers(Struct):
     """The columns by what they are, and of each release by how many layers they need."""
 
+    settled: Settled
     places: dict[Expr, ColumnRef] = field(default_factory=dict)
     depths: dict[ColumnRef, int] = field(default_factory=dict)
     layers: dict[str, list[list[Expr]]] = field(default_factory=dict)
@@ -67,8 +85,10 @@ class _Layers(Struct):
                 named = [self._column(self.of(value, local, known)) for value in values]
                 found = known[id(node)] = self.of(made, {**local, name: named}, {})
                 return found
+            case Later(figure):
+                return self.of(self.settled.of(figure), local, known)
             case _:
-                return node  # a query: its own columns are shared there
+                return filled(node, self.settled)  # a query: its own columns are shared there
 
     def _column(self, value: Node) -> Expr:
         """What stands for a value: a column or a constant, or a new column."""

@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from dpproxy.algebra.figures import Figure
+
 N = TypeVar("N", bound="Node")
 
 
@@ -77,7 +79,7 @@ class Node(Struct, frozen=True):
         return found
 
 
-_PLAIN: Final = (str, int, bool, str | None, int | None, int | str | None, tuple[str, ...])
+_PLAIN: Final = (str, int, bool, str | None, int | None, int | str | None, tuple[str, ...], Figure)
 """Types of fields that hold no nodes."""
 
 
@@ -383,6 +385,12 @@ class Local(Expr, frozen=True):
 
     name: str
     place: int
+
+
+class Later(Expr, frozen=True):
+    """An expression that follows from noise: a ``figure``, which is filled in before anybody prints it."""
+
+    figure: Figure
 
 
 class Named(Expr, frozen=True):

@@ -42,6 +42,10 @@ def _hole(node: nodes.Hole) -> str:
     raise nodes.Looked(node.place)
 
 
+def _later(node: nodes.Later) -> str:
+    raise AssertionError(f"{node.figure.made} is not filled in")
+
+
 def _negative(node: nodes.Negative) -> str:
     value = _text(node.value)
     return f"- {value}" if value.startswith("-") else f"-{value}"
@@ -147,6 +151,7 @@ _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
     nodes.Truth: lambda node: "TRUE" if node.value else "FALSE",
     nodes.Number: lambda node: str(node.text),
     nodes.Hole: _hole,
+    nodes.Later: _later,
     nodes.Text: lambda node: literal(node.value),
     nodes.Parameter: lambda node: f"${node.number}",
     nodes.Paren: lambda node: f"({_text(node.value)})",

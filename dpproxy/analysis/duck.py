@@ -1,7 +1,7 @@
 """Short forms of what the planner builds most often, as nodes; and what an analyst wrote, as text."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from fractions import Fraction
 from functools import cache
@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from dpproxy.algebra import printing
+from dpproxy.algebra.figures import Figure, later
 from dpproxy.algebra.nodes import (
     Array,
     Bare,
@@ -21,6 +22,7 @@ from dpproxy.algebra.nodes import (
     ColumnRef,
     Expr,
     Item,
+    Later,
     Named,
     Negative,
     Node,
@@ -59,8 +61,22 @@ def integer(value: int) -> Expr:
     return Paren(Negative(literal)) if value < 0 else literal
 
 
+def made(function: Callable[..., Expr], *of: object) -> Expr:
+    """What a function makes of arguments; where one of them is a figure, what it will make."""
+    return held(later(function, *of))
+
+
+def held(found: Expr) -> Expr:
+    """An expression; a figure of one as a node."""
+    return Later(found) if isinstance(found, Figure) else found
+
+
 def double(value: float) -> Expr:
     """A DOUBLE literal."""
+    return made(_double, value)
+
+
+def _double(value: float) -> Expr:
     literal = Number(double_text(abs(value)))
     return Paren(Negative(literal)) if value < 0 else literal
 

@@ -17,7 +17,8 @@ from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.statistic import Statistic
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Accuracy, Bound, Possible, RowNoise
+from dpproxy.algebra.figures import later
+from dpproxy.algebra.plan import Accuracy, Bound, Error, Possible, RowNoise
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression, list_of, whole_constant
 from dpproxy.analysis.literals import settle
@@ -29,6 +30,7 @@ from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.release.ceiling import most_distinct
 from dpproxy.planner.release.intervals import (
     Distance,
+    among,
     as_sql,
     calls_in,
     distance,
@@ -121,10 +123,14 @@ def _column(
     ceiling = most_distinct(item.node.unnest(), scope.rows, scope.planning) if is_held else None
     error = None
     if call is not None:
-        error = replace(call.error(scope.confidence), aggregate=duck.words(item.node.unnest()).lower())
+        error = later(_of, call.error(scope.confidence), duck.words(item.node.unnest()).lower())
     held = replace(value, sql=duck.column(f"c{index}"))
     within = call.aggregate.limits if call is not None and isinstance(call.aggregate, Average) else None
     return OpenColumn(item.name, held, floor, error, literal, ceiling=ceiling, within=within)
+
+
+def _of(error: Error, aggregate: str) -> Error:
+    return replace(error, aggregate=aggregate)
 
 
 def is_selected(select: exp.Select, listed: Sequence[SelectItem], calls: Mapping[exp.Expr, object]) -> bool:
@@ -168,7 +174,7 @@ def together(
     """The confidence of each interval with which all of all rows hold at once."""
     shown = (each for item in listed for each in item.parts)
     columns = sum(1 for each in shown if calls_in(each, calls))
-    return 1 - (1 - confidence) / (max(1, groups) * max(1, columns))
+    return among(confidence, max(1, columns) * later(max, 1, groups))
 
 
 class _More(Struct):
@@ -207,7 +213,8 @@ def _accuracy(
     found: Distance | None
     if call is None:
         found = worst = distance(node, scope, scope.confidence) if value.is_number else None
-        words = _of_quantiles(node, scope) or words
+        told = _of_quantiles(node, scope)
+        words = words if told is None else told
     elif isinstance(call.aggregate, Posterior):
         return Accuracy(words="the prior is believed; dp.ci_low and dp.ci_high bound the draw")
     elif top and not scope.apart and isinstance(call.aggregate, OF_RELEASED):
@@ -215,7 +222,8 @@ def _accuracy(
     elif isinstance(call.aggregate, Average):
         found = worst = call.distance(scope.confidence)
     else:
-        words = _ranks(call, scope) or words
+        told = _ranks(call, scope)
+        words = words if told is None else told
         found, worst = (
             half_width(call, scope.confidence, alike=alike) if value.is_number else None
             for alike in (False, True)
@@ -223,10 +231,10 @@ def _accuracy(
     if scope.apart:
         place: int | None = more.add(null(FLOAT8).sql if found is None else as_sql(found))
     else:
-        place = None if found is None or isinstance(found, float) else more.place(found)
+        place = more.place(found) if isinstance(found, nodes.Expr) else None
     if found is None:
         return Accuracy(words=words)
-    return Accuracy(half=worst if isinstance(worst, float) else None, place=place)
+    return Accuracy(half=None if isinstance(worst, nodes.Expr) else worst, place=place)
 
 
 def _of_quantiles(node: exp.Expr, scope: ReleasedScope) -> str | None:
@@ -239,7 +247,11 @@ def _of_quantiles(node: exp.Expr, scope: ReleasedScope) -> str | None:
     ]
     if not errors or len(errors) < len(calls):
         return None
-    return max(errors, key=lambda error: error.rows or 0.0).formula
+    return later(_farthest, *errors)
+
+
+def _farthest(*errors: Error) -> str:
+    return max(errors, key=lambda error: error.rows or 0.0).formula or UNKNOWN_ERROR
 
 
 def _ranks(call: AggregateCall, scope: ReleasedScope) -> str | None:

@@ -15,7 +15,7 @@ from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Inner
 from dpproxy.aggregates.table import averaged_arguments, private
 from dpproxy.algebra import nodes
-from dpproxy.algebra.layers import layered
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import LAW, Fitted, Part, Summed
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import key_as_postgres
@@ -26,7 +26,7 @@ from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
 from dpproxy.planner.answer import AnswerQuery, answer, is_selected, limits, row_number, together
 from dpproxy.planner.keys.conditions import conditions_of
-from dpproxy.planner.keys.discovery import Chosen, choose, selecting
+from dpproxy.planner.keys.discovery import Choice, choice, selecting
 from dpproxy.planner.keys.empty_groups import hiding, threshold, with_rows
 from dpproxy.planner.keys.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.keys.slips import tell_undeclared
@@ -36,14 +36,15 @@ from dpproxy.planner.open.row_numbers import numbered
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import asked_again
 from dpproxy.planner.release.allocation import Allocation, TooLittle, allocate
-from dpproxy.planner.release.exact import exact_sql, measured
+from dpproxy.planner.release.exact import ExactQuery, exact_sql, measured
 from dpproxy.planner.release.intervals import calls_in
 from dpproxy.planner.release.label import label, unit_words
 from dpproxy.planner.release.mechanisms import noise_delta
-from dpproxy.planner.release.modes import modal
+from dpproxy.planner.release.modes import modal, off_by
 from dpproxy.planner.release.order_statistics import OrderStatisticDraws, bounded
 from dpproxy.planner.release.posteriors import posteriors, under, watch
-from dpproxy.planner.release.priors import prior_nodes, statistical
+from dpproxy.planner.release.pricing import Draft, Price, Terms
+from dpproxy.planner.release.priors import prior_nodes, refined_call, statistical
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.release.stage import release_sql
 from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row, is_false, never_holds
@@ -56,6 +57,7 @@ from dpproxy.planner.rows.sources import Env
 from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.planner.unique import of_groups
 from dpproxy.values.errors import NotGranted, TooComplex
+from udfs.mechanisms import Additive
 from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.mechanisms.combination import covariances
 from udfs.privacy import Loss
@@ -92,10 +94,10 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if sets == [[]]:  # one row has one order
-        query = layered(branches[0].query)
+        query = branches[0].query
     elif len(branches) == 1:
         order = (*branches[0].answer.order, nodes.Ordered(branches[0].tie))  # ties keep the declared order
-        query = layered(replace(branches[0].query, order=order))
+        query = replace(branches[0].query, order=order)
     else:
         query = _union(branches)
     is_single = sets == [[]] or has_one_row(select)
@@ -103,7 +105,7 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     most = sum(b.scope.groups for b in branches)
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
     empty, shown = has_no_rows(select), [item.node.unnest() for item in listed]
-    chosen = any(p.discovered for p in planning.parts)
+    chosen = any(d.part.discovered for d in planning.drafts)
     return Open(
         limits(select, query, branches[0].scope.scope()),
         tuple(
@@ -120,7 +122,7 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
             lambda part: shown.index(part) if part in shown else None,
             lambda told: len(sets) == 1 and all(n in told for n in sets[0]),
         ),
-        declared=not (called or refined or any(p.discovered for p in planning.parts)),
+        declared=not (called or refined or chosen),
         chosen=chosen or any(_is_chosen(select, listed, branch) for branch in branches),
     )
 
@@ -136,7 +138,7 @@ def _farthest(columns: tuple[OpenColumn, ...], *, chosen: bool) -> OpenColumn:
     accuracy = replace(first.accuracy, chosen=first.accuracy.chosen or chosen)
     if len(columns) == 1:
         return replace(first, accuracy=accuracy)
-    half = max(halves) if len(halves) == len(columns) else None
+    half = later(max, tuple(halves)) if len(halves) == len(columns) else None
     return replace(first, accuracy=replace(accuracy, half=half, noise=None))
 
 
@@ -198,7 +200,7 @@ class _Block(Struct, frozen=True):
         is_there = []
         if decides is not None:
             condition, hidden = threshold(calls[decides.call], decides, groups)
-            self.planning.hidden = max(hidden, self.planning.hidden or hidden)
+            self.planning.hidden.append(hidden)
             is_there = [condition]
         first = numbers[0]
         in_stages = self._in_stages(keys, first)
@@ -268,19 +270,14 @@ class _Block(Struct, frozen=True):
             measures = tuple(
                 sorted({m for a in sums.values() for m in a.measures}, key=lambda m: duck.text(m.sql))
             )
-            chosen = self._chosen(keys, measures)
-            loss = self.planning.share() if chosen is None else chosen.rest
-            try:
-                allocation = self._allocation(measures, loss, keys)
-            except TooLittle as error:
-                raise (error if chosen is None else error.of(self.planning.share(), 2)) from None
-            number = self._add(self._part(keys, measures, allocation, chosen, believed=bool(believed)))
+            number = self._add(self._draft(keys, measures, believed=bool(believed)))
             numbers.append(number)
+            summed = self.planning.summed(number)
             for node, aggregate in sums.items():
-                indexes = [measures.index(m) for m in aggregate.measures]
+                indexes = tuple(measures.index(m) for m in aggregate.measures)
                 columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
-                noise = _noise(allocation, indexes, self.rows.most, self.planning.summed(number))
-                law = duck.column(LAW, f"r{number}") if noise.laws else None
+                noise = _noise(self.planning.source(number), indexes, self.rows.most, summed)
+                law = duck.column(LAW, f"r{number}") if summed is not None and summed.laws else None
                 calls[node] = AggregateCall(under(noise, aggregate), columns, noise, law)
             watch(calls, number, keys, self.rows, self.planning)
         draws = OrderStatisticDraws(
@@ -297,14 +294,15 @@ class _Block(Struct, frozen=True):
             empty = never_holds(self.select) or (
                 isinstance(node, exp.Filter) and is_false(node.expression.this)
             )
-            part, chosen_of, noise = modal(node, mode, values, keys, self.rows, self.planning, vacuous=empty)
-            numbers.append(self._add(part))
-            calls[node] = AggregateCall(chosen_of, (duck.column("m0", f"r{numbers[-1]}"),), noise)
+            draft, chosen_of = modal(node, mode, values, keys, self.rows, self.planning, vacuous=empty)
+            numbers.append(number := self._add(draft))
+            noise = later(off_by, self.planning.source(number), len(chosen_of.values.values), self.rows.most)
+            calls[node] = AggregateCall(chosen_of, (duck.column("m0", f"r{number}"),), noise)
         for node in (n for n in self.refined if n not in believed):
-            part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
-            number = self._add(part)
+            draft, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
+            number = self._add(draft)
             numbers += [number] if number not in numbers else []
-            calls[node] = AggregateCall(found, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
+            calls[node] = refined_call(found, number, self.planning)
         return calls, numbers
 
     def _confidence(self, keys: Keys, calls: Mapping[exp.Expr, Aggregate]) -> Fraction:
@@ -315,65 +313,78 @@ class _Block(Struct, frozen=True):
 
     def _alone(self, keys: Keys, inner: Inner) -> Noise:
         """The noise of an aggregate that is released by itself for the whole loss."""
-        allocation = self._allocation(inner.measures, self.planning.loss, keys)
+        self.planning.weighed = True
+        allocation = self._allocation(inner.measures, self.planning.terms, keys)
         return _noise(allocation, range(len(inner.measures)), self.rows.most, None)
 
-    def _add(self, part: Part) -> int:
-        """The number of a part, which says whom it is about."""
+    def _add(self, draft: Draft) -> int:
+        """The number of a draft, which says whom it is about."""
         where = conjuncts(self.select.args.get("where"))
-        return self.planning.add(part, blocks_of(self.rows, where, self.planning))
+        return self.planning.add(draft, blocks_of(self.rows, where, self.planning))
 
-    def _chosen(self, keys: Keys, measures: Sequence[Measure]) -> Chosen | None:
+    def _choice(self, keys: Keys) -> Choice | None:
         """How groups are selected; None where keys are declared, or no rows are read."""
         if not keys.discovered or never_holds(self.select) or has_no_rows(self.select):
             return None
         at = next(position(node) for node, (_, key) in keys.by_node.items() if key.is_discovered)
-        return choose(keys.listed, measures, self.rows, self.planning, at)
+        return choice(keys.listed, self.rows, at)
 
-    def _allocation(self, measures: Sequence[Measure], loss: Loss, keys: Keys) -> Allocation | None:
+    def _allocation(self, measures: Sequence[Measure], terms: Terms, keys: Keys) -> Allocation | None:
         if not measures:
             return None
-        groups = self.rows.groups if keys.sets else None
-        delta = noise_delta(self.planning, self.select, discovered=keys.discovered)
-        wanted = session.mechanism(self.planning.context.settings)
-        concentrated = self.planning.concentrated and not keys.discovered
-        return allocate(measures, self.rows.most, groups, loss, delta, wanted, concentrated=concentrated)
+        groups, settings = self.rows.groups if keys.sets else None, self.planning.context.settings
+        delta = noise_delta(settings, terms, self.select, discovered=keys.discovered)
+        concentrated = terms.concentrated and not keys.discovered
+        wanted = session.mechanism(settings)
+        return allocate(
+            measures, self.rows.most, groups, terms.loss, delta, wanted, concentrated=concentrated
+        )
 
-    def _part(
-        self,
-        keys: Keys,
-        measures: Sequence[Measure],
-        allocation: Allocation | None,
-        chosen: Chosen | None,
-        *,
-        believed: bool,
-    ) -> Part:
-        unread = keys.discovered and chosen is None  # nothing would decide which groups are shown
-        vacuous = (
-            never_holds(self.select) or unread or allocation is None or self.planning.never_any(keys.count)
-        )
-        columns, groups = [m.sql for m in measures], allocation.groups if allocation else None
-        if chosen is not None:
-            columns, groups = [*columns, chosen.units], chosen.cut
-        exact = exact_sql(self.rows, keys.listed, measured(columns), groups)
-        part = Part(
-            query=exact.query,
-            truncated=1 in exact.parameters,
-            release=release_sql(len(keys.by_node), measures, None if vacuous else allocation),
-            keys=keys.sets,
-            measures=len(measures),
-            box=allocation.box if allocation else "",
-            noise=allocation.words if allocation else "",
-            loss=self.planning.share(),
-            factor=allocation.factor if allocation else 1,
-            mechanism=allocation.mechanism if allocation else None,
-            noise_delta=allocation.delta if allocation else Fraction(0),
-            why=allocation.why if allocation else "",
-            inputs=self.planning.inputs_of(exact.parameters),
-            vacuous=vacuous,
-            believed=believed,
-        )
-        return part if chosen is None else selecting(part, keys.listed, chosen, allocation)
+    def _draft(self, keys: Keys, measures: Sequence[Measure], *, believed: bool) -> Draft:
+        chosen, rows, planning = self._choice(keys), self.rows, self.planning
+        vacuous = chosen is None and (
+            never_holds(self.select) or keys.discovered or not measures or planning.never_any(keys.count)
+        )  # of keys that are not public nothing else would decide which groups are shown
+        columns = [*(m.sql for m in measures), *([] if chosen is None else [chosen.units])]
+
+        def exact(groups: int | None) -> ExactQuery:
+            return exact_sql(rows, keys.listed, measured(columns), groups)
+
+        cut = rows.groups if measures and keys.sets and rows.groups < rows.most else None
+        cut = cut if chosen is None else chosen.cut
+
+        def price(part: Part, terms: Terms) -> Price:
+            selection, own = None, terms
+            if chosen is not None:
+                selection = chosen.selection(terms, rows, planning, alone=not measures)
+                own = terms._replace(loss=Loss(terms.loss.nano - selection.nano))
+            try:
+                allocation = self._allocation(measures, own, keys)
+            except TooLittle as error:
+                raise (error if chosen is None else error.of(terms.loss, 2)) from None
+            release = release_sql(len(keys.by_node), measures, None if vacuous else allocation)
+            part = replace(part, release=release, loss=terms.loss)
+            if allocation is not None:
+                if chosen is None and allocation.groups != cut:
+                    other = exact(allocation.groups)
+                    part = replace(part, query=other.query, truncated=1 in other.parameters)
+                part = replace(
+                    part,
+                    box=allocation.box,
+                    noise=allocation.words,
+                    factor=allocation.factor,
+                    mechanism=allocation.mechanism,
+                    noise_delta=allocation.delta,
+                    why=allocation.why,
+                )
+            if selection is not None:
+                part = selecting(part, len(keys.listed), selection, allocation)
+            return Price(part, allocation)
+
+        widths = tuple((m.width, m.unit_width) for m in measures)
+        drawn = "sums", widths, rows.most, rows.groups if keys.sets else None, chosen and chosen.groups
+        part = planning.part(exact(cut), keys.sets, len(measures), vacuous=vacuous)
+        return Draft(replace(part, believed=believed), drawn, price)
 
 
 def _key_column(index: int, key: GroupKey, relation: int) -> Typed:
@@ -386,15 +397,28 @@ def _key_column(index: int, key: GroupKey, relation: int) -> Typed:
 
 
 def _noise(
-    allocation: Allocation | None, indexes: Sequence[int], rows: int, summed: Summed | Fitted | None
+    source: Allocation | None, indexes: Sequence[int], rows: int, summed: Summed | Fitted | None
 ) -> Noise:
+    """The noise of measures: of what they follow from where that is known, else of their own draw."""
+    if summed is None:
+        return later(_drawn, source, indexes, rows)
+    return _derived(summed, indexes, rows)
+
+
+def _drawn(allocation: Allocation | None, indexes: Sequence[int], rows: int) -> Noise:
     if allocation is None:
         raise AssertionError("an aggregate has measures")
-    if summed is not None and summed.laws:
-        laws = tuple(_noise(allocation, indexes, rows, law) for law in summed.laws)
+    mechanism = allocation.mechanism
+    draws = tuple(Draw(mechanism, i) for i in indexes)
+    return _of_draws(mechanism, draws, rows)
+
+
+def _derived(summed: Summed | Fitted, indexes: Sequence[int], rows: int) -> Noise:
+    if summed.laws:
+        laws = tuple(_derived(law, indexes, rows) for law in summed.laws)
         is_mean = isinstance(summed, Summed) and bool(summed.also)  # weighed otherwise in each kind of row
         alone = replace(summed, laws=())  # of either kind
-        return _farthest_of(_noise(allocation, indexes, rows, alone), laws, is_joint=not is_mean)
+        return _farthest_of(_derived(alone, indexes, rows), laws, is_joint=not is_mean)
     if isinstance(summed, Fitted):
         of = Fitted(
             summed.cube,
@@ -403,7 +427,7 @@ def _noise(
         )
         sds, common = tuple(noise.sd for noise in of.noise), covariances(of.noise)
         return Noise(sds, of.half_width, rows, bell=True, rounded=True, covariances=common)
-    if summed is not None and summed.also:
+    if summed.also:
         means = tuple(summed.means[i] for i in indexes)
         return Noise(
             tuple(m.noise_sd() for m in means),
@@ -413,9 +437,10 @@ def _noise(
             rounded=True,
             draws=means,
         )
-    mechanism = allocation.mechanism if summed is None else summed.mechanism
-    draws = tuple(Draw(mechanism, i) if summed is None else summed.draws[i] for i in indexes)
+    return _of_draws(summed.mechanism, tuple(summed.draws[i] for i in indexes), rows)
 
+
+def _of_draws(mechanism: Additive, draws: tuple[Draw, ...], rows: int) -> Noise:
     def half_widths(confidence: Fraction) -> tuple[int, ...]:
         return tuple(Averaged((draw,)).half_width(confidence) for draw in draws)
 
@@ -458,7 +483,7 @@ def _arm(place: int, branch: _Branch) -> nodes.Select:
     """One grouping set with what the whole is ordered by: ties keep the declared order."""
     order = [*(e.value for e in branch.answer.order), duck.integer(place), branch.tie]
     more = (duck.named(value, f"s{i}") for i, value in enumerate(order))
-    return layered(replace(branch.query, items=(*branch.query.items, *more)))
+    return replace(branch.query, items=(*branch.query.items, *more))
 
 
 def _refuse_stars(select: exp.Select, rows: JoinedRows) -> None:

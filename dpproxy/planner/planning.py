@@ -2,26 +2,19 @@
 
 from collections.abc import Set
 from fractions import Fraction
-from math import ceil
+from typing import Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import (
-    PREPARED,
-    Fitted,
-    Hidden,
-    Input,
-    Notice,
-    Part,
-    PreparedTable,
-    PriorCheck,
-    Summed,
-)
+from dpproxy.algebra.figures import Figure
+from dpproxy.algebra.plan import PREPARED, Fitted, Hidden, Input, KeySet, Notice, Part, PreparedTable, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
+from dpproxy.planner.release.exact import ExactQuery
+from dpproxy.planner.release.pricing import Draft, Source, Terms
 from dpproxy.planner.rows.relation import ReleasedStage
 from dpproxy.values.work import step
 from dpproxy.views.materialized import Materialized
@@ -29,26 +22,21 @@ from udfs.privacy import Loss
 
 PART = 10_000
 """Steps of planning that a part takes besides its keys and expressions."""
-LEAST_DELTA = Fraction(1, 10**30)
-"""A delta is a multiple of it."""
 
 
 class Planning(Struct):
-    """Collects the parts of a plan.
+    """Collects what a plan is made of: what it costs is said once all is known (``release.pricing``).
 
-    ``shares`` is in how many equal shares the statement's loss is split, ``selections`` in how many its delta; they are
-    known after a first pass.
+    ``terms`` are what the whole statement may cost, of which it follows how quantiles and their bounds share a loss,
+    whether keys may be looked for, and whether a prior is believed or refined.
     """
 
     context: Context
     parameters: Parameters
-    loss: Loss
-    shares: int = 1
-    delta: Fraction = Fraction(0)
-    selections: int = 1
-    concentrated: bool = False
-    """Losses add up as rho: a Gaussian costs no delta of its own."""
-    parts: list[Part] = field(default_factory=list)
+    terms: Terms
+    weighed: bool = False
+    """It was compiled for this loss and no other."""
+    drafts: list[Draft] = field(default_factory=list)
     publics: dict[nodes.Query, int] = field(default_factory=dict)
     tables: list[Use] = field(default_factory=list)
     """The protected tables of the statement."""
@@ -77,16 +65,15 @@ class Planning(Struct):
     masked: list[exp.Table] = field(default_factory=list)
     """Where views are named that are not private differentially."""
     notices: list[Notice] = field(default_factory=list)
-    checks: list[PriorCheck] = field(default_factory=list)
+    checks: list[tuple[nodes.Select, str, int]] = field(default_factory=list)
+    """What counts draws that contradict a prior, that in short, and of how many groups."""
     selected: bool = False
     """Released values decide which rows are shown."""
-    hidden: Hidden | None = None
+    hidden: list[Hidden] = field(default_factory=list)
     stages: list[ReleasedStage] = field(default_factory=list)
     """What earlier stages of the statement hand on to later ones."""
-    beside: int = 1
-    """How many releases have values that can be shown, as an earlier pass found: intervals of all hold together."""
     noisy: set[tuple[nodes.Expr, ...]] = field(default_factory=set)
-    """What is listed of each of these."""
+    """What is listed of each release that has values which can be shown."""
     named: dict[int, tuple[object, object, int]] = field(default_factory=dict)
     """By the identity of a name of WITH: this, the relation that it stands for, and the work that was."""
     singles: dict[nodes.Expr, float | nodes.Expr | None] = field(default_factory=dict)
@@ -98,35 +85,35 @@ class Planning(Struct):
         """The first protected table that the statement names."""
         return self.tables[0].granted if self.tables else otherwise
 
-    def share(self, portion: Fraction = Fraction(1), *, rest: bool = False) -> Loss:
-        """The loss of the next part, a ``portion`` of that of one which is alone; what others leave where ``rest``."""
-        losses = self.context.losses
-        if losses is not None and len(self.parts) < len(losses):
-            return losses[len(self.parts)].loss
-        whole = self.loss.nano // self.shares
-        return Loss(whole - int(whole * (1 - portion)) if rest else int(whole * portion))
+    @property
+    def beside(self) -> int:
+        """How many releases have values that can be shown: intervals of all hold together."""
+        return cast("int", Figure(int))
+
+    def source(self, number: int) -> Any:  # noqa: ANN401 - whatever the draft's price says
+        """What the noise of a draft follows from, as a figure."""
+        draft, known = self.drafts[number], self.context.losses is not None and number
+        return Source(Source, number=number, drawn=(*draft.drawn, draft.part.portion, known))
 
     def summed(self, number: int) -> Summed | Fitted | None:
         """What the figures of a part are made of, where that is no draw of its own."""
         losses = self.context.losses
         return losses[number].summed if losses is not None and number < len(losses) else None
 
-    def add(self, part: Part, blocks: tuple[str, ...] = ()) -> int:
-        """The number of a part, which is about these ``blocks``; two that are computed and released alike are one."""
+    def add(self, draft: Draft, blocks: tuple[str, ...] = ()) -> int:
+        """The number of a draft, which is about these ``blocks``."""
         step(PART)
-        for index, known in enumerate(self.parts):
-            if (known.query, known.box, known.keys, known.inputs, known.vacuous) == (
-                part.query, part.box, part.keys, part.inputs, part.vacuous,
-            ):  # fmt: skip
-                if part.believed and not known.believed:
-                    self.parts[index] = replace(known, believed=True)
+        for index, known in enumerate(self.drafts):
+            if known.alike == draft.alike:
+                if draft.part.believed and not known.part.believed:
+                    self.drafts[index] = replace(known, part=replace(known.part, believed=True))
                 return index
         read = self.prepares and {
-            t.name for t in part.query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)
+            t.name for t in draft.part.query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)
         }
         tables = tuple(table for name, table in self.prepares.items() if name in read)
-        self.parts.append(replace(part, prepares=tables, blocks=blocks) if tables or blocks else part)
-        return len(self.parts) - 1
+        self.drafts.append(replace(draft, part=replace(draft.part, prepares=tables, blocks=blocks)))
+        return len(self.drafts) - 1
 
     def take(self, query: nodes.Query, row: int = 0, place: int = 0) -> int:
         """The number of the parameter that stands for a released value: one of the rows of a query."""
@@ -136,6 +123,14 @@ class Planning(Struct):
         """The parameters that stand for released values."""
         return tuple(Input(number, *found) for found, number in self.inputs.items() if number in parameters)
 
+    def part(
+        self, exact: ExactQuery, keys: tuple[KeySet, ...] = (), measures: int = 1, *, vacuous: bool = False
+    ) -> Part:
+        """What is released, with its price open; of the released values these that its exact stage takes."""
+        query, taken = exact.query, exact.parameters
+        inputs = self.inputs_of(taken)
+        return Part(query, 1 in taken, "", keys, measures, "", "", Loss(0), inputs=inputs, vacuous=vacuous)
+
     def describe(self, label: str, unit: str) -> None:
         """Say what was released, and about whom."""
         self.labels += [label] if label not in self.labels else []
@@ -144,18 +139,6 @@ class Planning(Struct):
     def tell(self, notice: Notice) -> None:
         """Beside the answer, once."""
         self.notices += [notice] if notice not in self.notices else []
-
-    def delta_share(self) -> Fraction:
-        """The delta of the next part that costs some: a whole number of steps, so that sums stay short."""
-        return Fraction(int(self.delta / self.selections / LEAST_DELTA), 1) * LEAST_DELTA
-
-    def selecting(self) -> int:
-        """How many parts cost delta."""
-        return sum(1 for p in self.parts if p.delta and not p.vacuous)
-
-    def charged(self) -> int:
-        """How many parts draw noise; those that share one portion are one."""
-        return ceil(sum(p.portion for p in self.parts if not p.vacuous))
 
     def never_any(self, keys: int) -> bool:
         """Whether there are no groups: while parameters are open, those that their values leave are not known."""

@@ -26,6 +26,7 @@ from dpproxy.planner.keys.keysets import MOST
 from dpproxy.planner.open.protected_views import check_masked
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.exact import rows_sql
+from dpproxy.planner.release.pricing import ANY_TERMS
 from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rows.fields import Declared, Field, Identifier
 from dpproxy.planner.rows.owners import is_direct
@@ -48,7 +49,6 @@ from dpproxy.values.days import MICROSECOND, micros, midnight
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import Listed, MomentColumn, NumberColumn, PlacesOf, ViewColumn
-from udfs.privacy import NANO, Loss
 
 Plan = Callable[[exp.Expr, str, Planning, Env], Relation]
 MOST_COLUMNS = 64
@@ -95,10 +95,10 @@ class ViewQuery(RowsQuery, frozen=True, kw_only=True):
 def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery:
     """Compile the query of a view. Raises a ``Refusal``; nothing is read but public tables."""
     tree = with_casts(accept(parse(query)), context.policy)
-    planning = Planning(context, Parameters(), Loss(NANO), delta=_ANY)
+    planning = Planning(context, Parameters(), ANY_TERMS)
     node = exp.Table(this=exp.to_identifier(name, quoted=True))
     found = plan(tree, name, planning, Env(plan=plan, view=node))
-    if planning.parts or planning.inputs or not isinstance(found, Scan):
+    if planning.drafts or planning.inputs or not isinstance(found, Scan):
         raise _released(planning, tree)
     check_masked(planning)
     owner = find_owner(planning.tables, context)

@@ -1,15 +1,24 @@
-"""From an accepted statement to its plan: a pass finds the parts; where they are more than it took, another follows."""
+"""From an accepted statement to its plan: it is compiled whatever it costs, then each of its releases has a price."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Output, Part, Payer, Plan, PublicPlan, Stated
+from dpproxy.algebra.figures import Settled
+from dpproxy.algebra.layers import filled
+from dpproxy.algebra.plan import (
+    Output,
+    Part,
+    Payer,
+    Plan,
+    PriorCheck,
+    PublicPlan,
+    Stated,
+)
 from dpproxy.analysis import duck
 from dpproxy.analysis.present import present_of
 from dpproxy.analysis.scopes import Parameters
@@ -24,7 +33,6 @@ from dpproxy.planner.access import (
     statement_loss,
 )
 from dpproxy.planner.block import charged
-from dpproxy.planner.guess import releases_of, tables_of
 from dpproxy.planner.keys.grouping import grouping_sets, has_aggregates, key_columns, without_distinct
 from dpproxy.planner.open.limits import carried, check_answer, portion, streams
 from dpproxy.planner.open.place import placed
@@ -36,11 +44,11 @@ from dpproxy.planner.open.union import arranged
 from dpproxy.planner.open.values import open_values
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.protected import ViewQuery, view_query
-from dpproxy.planner.release.allocation import TooLittle
 from dpproxy.planner.release.deadline import deadline, expected
 from dpproxy.planner.release.enough import or_enough
 from dpproxy.planner.release.individual import individual, is_individual
 from dpproxy.planner.release.inside import inside, inside_view
+from dpproxy.planner.release.pricing import ANY_TERMS, Price, Source, Terms, priced
 from dpproxy.planner.release.priors import prior_nodes, settled
 from dpproxy.planner.release.target_error import most_epsilon, within_target
 from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
@@ -67,36 +75,35 @@ from dpproxy.planner.rows.row_windows import derive_windows, has_windows, limite
 from dpproxy.planner.rows.scans import column_names
 from dpproxy.planner.rows.sources import Env, FromEntry, Lateral, Relation, entries, with_ctes
 from dpproxy.planner.rows.unions import set_operation
+from dpproxy.planner.views import tables_of
 from dpproxy.policy.model import TablePolicy
 from dpproxy.sql.quoting import table_text
-from dpproxy.values.errors import NotGranted, Refusal, TooComplex
+from dpproxy.values.errors import NotGranted, Refusal
 from dpproxy.values.pgtypes import Column
 from dpproxy.values.work import begin
-from udfs.privacy import NANO, Loss
 
-PASSES = 4
-"""Parts and tables are known after one pass, which begins with a guess; another one uses them where it was wrong."""
-ANY_DELTA = Fraction(1, 10**6)
-"""For a pass that nothing is released of."""
-_Counts = dict[bool, tuple[int, int, int]]
-"""How many parts of a statement share its loss, and how many its delta, and how many releases have intervals together,
-as an earlier plan found; by ``apart``."""
+
+class _Compiled(NamedTuple):
+    """A statement, whatever it costs."""
+
+    found: Relation
+    planning: Planning
+
+
+_Known = dict[tuple[bool, Terms | None], _Compiled]
+"""By what else was asked for than a price: quantiles ``apart``, and what it depends on of what it may cost."""
 
 
 def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
     """Plan one accepted statement, for dp.target_error where that is set. Raises a ``Refusal``; nothing is spent."""
     tree = with_casts(tree, context.policy)
-    work = parameters.budget
     parameters.present = present_of(context.settings)
-    known: _Counts = {}
-
-    def plan_at(priced: Context) -> Plan | PublicPlan:
-        parameters.budget = work
-        begin()
-        return _planned(tree, priced, parameters, known)
+    known: _Known = {}
 
     def plan_for(asked: Context) -> Plan | PublicPlan:
-        return within_target(asked, plan_at, partial(_written, tree))
+        return within_target(
+            asked, lambda priced: _planned(tree, priced, parameters, known), partial(_written, tree)
+        )
 
     return or_enough(context, plan_for, lambda: most_epsilon(*find_payer(tables_of(tree, context), context)))
 
@@ -109,56 +116,55 @@ def _written(tree: exp.Expr, count: bool) -> str:  # noqa: FBT001
     return duck.words(copy)
 
 
-def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _Counts) -> Plan | PublicPlan:
-    """From what is known, else from a guess: what is refused is said of a statement that nothing was guessed of."""
-    tables, work = tables_of(tree, context), parameters.budget
-    likely = 1 if context.apart in known else releases_of(tables, context)
-    if likely > 1:
-        with suppress(Refusal):
-            return _passes(tree, context, parameters, known, tables, (likely, 1, likely))
-        parameters.budget = work
-    return _passes(tree, context, parameters, known, tables, known.get(context.apart, (1, 1, 1)))
+def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _Known) -> Plan | PublicPlan:
+    """A statement with its price; it is compiled where that was not done, or names hid which tables it is of."""
+    begin()
+    tables = tables_of(tree, context)
+    terms = _paying(tables, context)[1] if tables else ANY_TERMS
+    found, planning = _compiled(tree, context, parameters, known, terms)
+    if not planning.tables:
+        return _public(found)
+    payer, own = _paying(planning.tables, context)
+    if _depends(planning, terms) != _depends(planning, own):
+        found, planning = _compiled(tree, context, parameters, known, own)
+    return _plan(found, planning, payer, priced(planning.drafts, own, context.losses))
 
 
-def _passes(
-    tree: exp.Expr, context: Context, parameters: Parameters, known: _Counts, tables: list[Use],
-    counted: tuple[int, int, int],
-) -> Plan | PublicPlan:  # fmt: skip
+def _paying(tables: Sequence[Use], context: Context) -> tuple[Payer, Terms]:
+    """Who pays for a statement over these tables, and what it may cost."""
+    payer, budget = find_payer(tables, context)
+    loss, delta = statement_loss(budget, context), statement_delta(budget, context)
+    return payer, Terms(loss, delta, payer.concentrated)
+
+
+def _depends(planning: Planning, terms: Terms) -> Terms:
+    """What the compiled statement depends on of what it may cost."""
+    return terms if planning.weighed else terms._replace(loss=ANY_TERMS.loss)
+
+
+def _compiled(
+    tree: exp.Expr, context: Context, parameters: Parameters, known: _Known, terms: Terms
+) -> _Compiled:
+    for asked in (terms, terms._replace(loss=ANY_TERMS.loss)):
+        if (kept := known.get((context.apart, asked))) is not None:
+            return kept
     work = parameters.budget
-    for _ in range(PASSES):
+    planning = Planning(context, parameters, terms)
+    try:
+        found = _top(tree, planning)
+    finally:
         parameters.budget = work
-        payer, loss, delta = None, Loss(NANO), ANY_DELTA
-        if tables:
-            payer, budget = find_payer(tables, context)
-            loss, delta = statement_loss(budget, context), statement_delta(budget, context)
-        concentrated = payer is not None and payer.concentrated
-        shares, selections, beside = counted
-        planning = Planning(context, parameters, loss, shares, delta, selections, concentrated, beside=beside)
-        try:
-            found = _top(tree, planning)
-        except TooLittle as error:
-            raise error.of(loss, shares) from None
-        check_masked(planning)
-        is_public = payer is None and not planning.tables
-        if isinstance(found, Open) and not (is_public and _is_streamed(tree, found, planning)):
-            check_answer(found.rows, [c.typed for c in found.columns], tree)
-        if is_public:
-            return _public(found)
-        count = max(1, planning.charged()), max(1, planning.selecting()), max(1, len(planning.noisy))
-        if payer is not None and counted == count and _named(planning.tables) == _named(tables):
-            known[context.apart] = count
-            return _plan(found, planning, payer)
-        tables, counted = planning.tables, count
-    raise TooComplex("the statement has too many parts that depend on each other")
-
-
-def _named(tables: Sequence[Use]) -> set[tuple[str, str]]:
-    return {(t.granted, t.table) for t in tables}
+    check_masked(planning)
+    is_streamed = isinstance(found, Open) and not planning.tables and _is_streamed(tree, found, planning)
+    if isinstance(found, Open) and not is_streamed:
+        check_answer(found.rows, [c.typed for c in found.columns], tree)
+    made = known[context.apart, _depends(planning, terms)] = _Compiled(found, planning)
+    return made
 
 
 def view_columns(view: str, context: Context) -> tuple[Column, ...]:
     """The columns of a view that can be asked for. Raises a ``Refusal`` where the view cannot be used."""
-    planning = Planning(context, Parameters(), Loss(NANO), delta=ANY_DELTA)
+    planning = Planning(context, Parameters(), ANY_TERMS)
     node = exp.Table(this=exp.to_identifier(view, quoted=True))
     select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node))
     [entry] = entries(select, planning, Env(plan=_relation, view=node))
@@ -336,22 +342,25 @@ def _is_streamed(tree: exp.Expr, found: Open, planning: Planning) -> bool:
 def _public(found: Relation) -> PublicPlan:
     if isinstance(found, Scan):
         raise AssertionError("rows of somebody come from a protected table")  # noqa: TRY004 - our own fault
-    outputs = tuple(_output(c) for c in found.columns)
+    outputs = tuple(_output(c, Settled(id)) for c in found.columns)
     portioned = portion(found.rows, [c.typed for c in found.columns])
     reads = next(found.query.find_all(nodes.Table), None) is not None
     return PublicPlan(found.query, outputs, portion=portioned, constant=not reads)
 
 
-def _output(column: OpenColumn) -> Output:
+def _output(column: OpenColumn, settled: Settled) -> Output:
     scale = column.typed.scale if column.typed.is_number else None
     accuracy = column.accuracy
-    if accuracy is not None and column.reach is not None:
-        accuracy = replace(accuracy, place=int(column.reach.name.removeprefix("c")))
+    if accuracy is not None:
+        half, words = settled.of((accuracy.half, accuracy.words))
+        far = accuracy.far and filled(accuracy.far, settled)
+        place = accuracy.place if column.reach is None else int(column.reach.name.removeprefix("c"))
+        accuracy = replace(accuracy, half=half, place=place, far=far, words=words, noise=None)
     return Output(
         column.column,
         scale,
         column.floor,
-        column.error,
+        settled.of(column.error),
         column.ceiling,
         accuracy,
         column.possible,
@@ -359,18 +368,25 @@ def _output(column: OpenColumn) -> Output:
     )
 
 
-def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
-    policy = planning.context.policy
+def _plan(found: Relation, planning: Planning, payer: Payer, prices: Sequence[Price]) -> Plan:
+    """The plan, with what follows from noise filled in."""
+    policy, beside = planning.context.policy, max(1, len(planning.noisy))
+    settled = Settled(lambda one: prices[one.number].source if isinstance(one, Source) else beside)
     if isinstance(found, Scan):
         outputs, answer, label = _columns_of(found, planning), "", f"no rows of {found.table}"
         parts: tuple[Part, ...] = ()
         copied: tuple[str, ...] = ()
     else:
-        query = placed(carried(found), planning)
-        outputs = tuple(_output(c) for c in found.columns)
+        query = placed(carried(replace(found, query=filled(found.query, settled))), planning)
+        outputs = tuple(_output(c, settled) for c in found.columns)
         answer, label = duck.text(query), "; ".join(planning.labels)
-        parts = tuple(planning.parts)
+        queries = {id(i.query): i.query for p in prices for i in p.part.inputs}
+        known = {place: filled(query, settled) for place, query in queries.items()}
+        given = [tuple(replace(i, query=known[id(i.query)]) for i in p.part.inputs) for p in prices]
+        parts = tuple(replace(p.part, inputs=inputs) for p, inputs in zip(prices, given, strict=True))
         copied = _copied(query) if len(parts) == 1 and not planning.publics else ()
+    notices = dict.fromkeys(settled.of(notice) for notice in planning.notices)
+    checks = [PriorCheck(duck.text(filled(q, settled)), prior, n) for q, prior, n in planning.checks]
     return Plan(
         parts=parts,
         answer=answer,
@@ -386,9 +402,9 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         empty=isinstance(found, Scan) or found.empty,
         deadline=deadline(planning, parts),
         rows=max(expected(planning), default=None),
-        notices=tuple(planning.notices),
-        checks=tuple(dict.fromkeys(planning.checks)),
-        accuracy=_stated(planning, payer, parts),
+        notices=tuple(notices),
+        checks=tuple(dict.fromkeys(checks)),
+        accuracy=_stated(planning, payer, parts, settled),
         copied=copied,
     )
 
@@ -403,7 +419,7 @@ def _copied(query: nodes.Query) -> tuple[str, ...]:
     return tuple(columns) if len(columns) == len(query.items) and query == plain else ()
 
 
-def _stated(planning: Planning, payer: Payer, parts: Sequence[Part]) -> Stated | None:
+def _stated(planning: Planning, payer: Payer, parts: Sequence[Part], settled: Settled) -> Stated | None:
     """What is said about all noisy columns; None where nothing is drawn."""
     if all(p.vacuous for p in parts):
         return None
@@ -415,7 +431,7 @@ def _stated(planning: Planning, payer: Payer, parts: Sequence[Part]) -> Stated |
         most_epsilon(payer, context.policy.budgets[payer.budget]),
         session.impossible(context.settings),
         session.is_rounded(context.settings),
-        planning.hidden,
+        max(map(settled.of, planning.hidden), default=None),
     )
 
 

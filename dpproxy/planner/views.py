@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.planner.access import Context, Use, not_granted, table_name
+from dpproxy.planner.access import Context, Use, find_table, not_granted, table_name
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.rows.relation import Scan
 from dpproxy.planner.rows.scans import is_public
@@ -114,6 +114,32 @@ def uses(node: exp.Table, context: Context) -> list[Use]:
     """The protected tables behind a view that a statement names."""
     policies = (context.policy.tables.get(base) for base in context.schema.bases(table_name(node)))
     return [Use(node, p.name) for p in policies if p is not None and not is_public(p)]
+
+
+def tables_of(tree: exp.Expr, context: Context) -> list[Use]:
+    """The protected tables a statement names, of which it may read fewer."""
+    hidden = {table for query in tree.find_all(exp.CTE) for table in _covered(query)}
+    found: list[Use] = []
+    for table in tree.find_all(exp.Table):
+        if id(table) not in hidden:
+            try:
+                if find_view(table, context, inside=False) is not None:
+                    found += uses(table, context)
+                elif not is_public(find_table(table, context)):
+                    found.append(Use(table, table_name(table)))
+            except Refusal:  # said with its place by the pass itself
+                continue
+    return found
+
+
+def _covered(query: exp.CTE) -> set[int]:
+    """The tables that are a name of WITH: in the query that it is for, but for what stands before it."""
+    listed = query.parent
+    if listed is None or listed.parent is None:
+        raise AssertionError("a name of WITH is for a query")
+    before = listed.expressions[: (query.index or 0) + 1]
+    named = {id(t) for t in listed.parent.find_all(exp.Table) if t.name == query.alias and not t.db}
+    return named - {id(t) for each in before for t in each.find_all(exp.Table)}
 
 
 @contextmanager

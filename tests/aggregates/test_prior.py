@@ -1,6 +1,7 @@
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.prior import Refined, check_fits, in_units
@@ -9,14 +10,13 @@ from dpproxy.analysis import duck
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
 from tests.empty import empty
-from udfs.mechanisms.refinement import Refinement
 from udfs.prior_notation import parse
 
 NOISE = Noise((), lambda _: ())
 
 
 def refined(text: str, kind: SqlType, scale: int | None) -> Refined:
-    return Refined(Refinement.statistical(parse(text), 10**9), text, kind, scale)
+    return Refined(parse(text), text, kind, scale)
 
 
 def computed(sql: nodes.Expr) -> object:
@@ -56,11 +56,8 @@ def test_a_whole_number_is_rounded():
 
 def test_it_has_an_expected_distance_and_no_interval():
     found = refined("normal(44, 6)", NUMERIC, None)
-    error = found.error(NOISE, Fraction(95, 100))
-    assert (
-        error.formula
-        == f"one draw, expected distance {found.mechanism.expected_distance:.6g} where the prior is right"
-    )
+    error = found.error(replace(NOISE, sd=(4.25,)), Fraction(95, 100))
+    assert error.formula == "one draw, expected distance 4.25 where the prior is right"
     with pytest.raises(Unsupported, match=r"dp\.ci_low of dp\.with_prior"):
         found.interval([], NOISE, Fraction(1, 2))
     with pytest.raises(Unsupported, match=r"dp\.noise_sd of dp\.with_prior"):

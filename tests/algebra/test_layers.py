@@ -4,11 +4,16 @@ import duckdb
 import pytest
 
 from dpproxy.algebra import nodes, printing
-from dpproxy.algebra.layers import layered
+from dpproxy.algebra.figures import Figure, Settled
+from dpproxy.algebra.layers import filled
 from dpproxy.analysis import duck
 
 A, B = duck.column("m0", "r0"), duck.column("m0", "r1")
 ENGINE = "WITH r0 AS (SELECT * FROM (VALUES (0, 3), (1, 4)) AS t(o, m0)), r1 AS (SELECT 1 AS o, 10 AS m0) "
+
+
+def layered(query: nodes.Select) -> nodes.Select:
+    return filled(query, Settled(id))
 
 
 def let(value: nodes.Expr, name: str = "l") -> nodes.Expr:
@@ -65,8 +70,8 @@ def test_columns_and_constants_stand_for_themselves(value: nodes.Expr):
 
 
 def test_queries_inside_share_their_own():
-    inside = nodes.Scalar(select(let(duck.binary("+", A, A)), limit=duck.integer(1)))
-    assert layered(select(inside)) == select(inside)
+    inside = select(let(duck.binary("+", A, A)), limit=duck.integer(1))
+    assert layered(select(nodes.Scalar(inside))) == select(nodes.Scalar(layered(inside)))
 
 
 def test_without_values_nothing_changes():
@@ -88,3 +93,14 @@ def test_what_stands_in_several_places_is_made_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(nodes.Node, "transform", counted)
     layered(select(tower, tower))
     assert len(called) < 1000  # without, each of 40 doubles it
+
+
+def test_figures_are_filled_in_wherever_they_stand():
+    seven, later = duck.integer(7), nodes.Later(Figure(float))
+    settled = Settled(lambda _: seven)
+    inner = nodes.Select((later,), nodes.Release(1))
+    query = nodes.Select((let(A), nodes.Scalar(inner)), nodes.Release(0), where=nodes.Binary(">", later, A))
+    assert not filled(query, settled).has(nodes.Later, nodes.Let)
+    assert filled(inner, settled) == nodes.Select((seven,), nodes.Release(1))
+    both = nodes.Later(Figure(lambda value: duck.binary("+", value, later), (Figure(int),)))
+    assert filled(both, settled) == duck.binary("+", seven, seven)

@@ -1,4 +1,4 @@
-"""What one pass collects: shares, parts that are computed once, names that are used once."""
+"""What one pass collects: parts that are computed once, names that are used once."""
 
 from fractions import Fraction
 from itertools import product
@@ -7,23 +7,19 @@ import pytest
 from msgspec.structs import replace
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import PREPARED, Drawn, Input, KeySet, Part, PreparedTable
-from dpproxy.planner.planning import LEAST_DELTA, Planning
+from dpproxy.algebra.plan import PREPARED, Input, KeySet, Part, PreparedTable
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.release.pricing import Draft, Price
 from dpproxy.values.pgtypes import INT4
 from tests.golden.world import World
 from tests.planner.passes import planning_of
-from udfs.privacy import NANO, Loss
+from udfs.privacy import Loss
 
-PART = Part(
-    query=nodes.Select((nodes.Number("1"),)),
-    truncated=False,
-    release="",
-    keys=(),
-    measures=1,
-    box="b",
-    noise="",
-    loss=Loss(1),
-)
+PART = Part(nodes.Select(), truncated=False, release="", keys=(), measures=1, box="", noise="", loss=Loss(0))
+
+
+def draft(part: Part, drawn: str = "b") -> Draft:
+    return Draft(part, (drawn,), lambda priced, _: Price(priced))
 
 
 @pytest.fixture
@@ -40,7 +36,7 @@ def test_names_are_told_apart_in_any_case(planning: Planning):
 def test_parts_are_one_where_they_are_computed_and_released_alike(planning: Planning):
     keys: list[tuple[KeySet, ...]] = [(), (KeySet((INT4,), ((1,),)),)]
     variants = [
-        replace(PART, query=q, box=b, keys=k, inputs=i, vacuous=v)
+        draft(replace(PART, query=q, keys=k, inputs=i, vacuous=v), b)
         for q, b, k, i, v in product(
             [nodes.Select((nodes.Number(n),)) for n in "12"],
             ("b", "c"),
@@ -51,16 +47,20 @@ def test_parts_are_one_where_they_are_computed_and_released_alike(planning: Plan
     ]
     numbers = [planning.add(v) for v in variants]
     assert numbers == list(range(len(variants)))
-    assert [planning.add(replace(v, noise="others")) for v in reversed(variants)] == numbers[::-1]
-    assert len(planning.parts) == len(variants)
+    others = [
+        replace(v, part=replace(v.part, portion=Fraction(1, 2), believed=True)) for v in reversed(variants)
+    ]
+    assert [planning.add(v) for v in others] == numbers[::-1]
+    assert len(planning.drafts) == len(variants)
+    assert all(each.part.believed for each in planning.drafts)
 
 
 def test_a_part_has_the_prepared_tables_that_it_reads(planning: Planning):
     tables = [PreparedTable(n, "t", nodes.Select(), truncated=False) for n in ("p_ab", "p_cd")]
     planning.prepares = {t.name: t for t in tables}
     named = [nodes.Table("p_cd", path=(PREPARED, "main")), nodes.Table("p_ab")]
-    planning.add(replace(PART, query=nodes.Select(source=named[0], joins=(nodes.Join(named[1]),))))
-    assert planning.parts[0].prepares == (tables[1],)
+    planning.add(draft(replace(PART, query=nodes.Select(source=named[0], joins=(nodes.Join(named[1]),)))))
+    assert planning.drafts[0].part.prepares == (tables[1],)
 
 
 def test_a_released_value_has_one_parameter_after_the_secret(planning: Planning):
@@ -77,28 +77,13 @@ def test_each_value_of_the_rows_of_a_query_has_a_parameter(planning: Planning):
     assert planning.inputs_of({3, 5}) == (Input(3, rows, 0, 1), Input(5, rows, 1, 1))
 
 
-@pytest.mark.parametrize("shares", [1, 3, 7])
-def test_shares_never_add_up_to_more(planning: Planning, shares: int):
-    planning.shares = planning.selections = shares
-    planning.delta = Fraction(1, 10**6)
-    assert NANO - shares < shares * planning.share().nano <= NANO
-    delta = planning.delta_share()
-    assert planning.delta - shares * LEAST_DELTA < shares * delta <= planning.delta
-    assert (delta / LEAST_DELTA).denominator == 1
-
-
-def test_the_losses_of_a_stored_release_come_first(planning: Planning):
-    planning.context = replace(planning.context, losses=(Drawn(Loss(5)),))
-    assert planning.share() == Loss(5)
-    planning.add(PART)
-    assert planning.share() == Loss(NANO)
-
-
-def test_parts_that_release_nothing_cost_nothing(planning: Planning):
-    costly = replace(PART, noise_delta=Fraction(1, 10**9))
-    for number, part in enumerate([PART, costly, replace(costly, vacuous=True)]):
-        planning.add(replace(part, query=nodes.Select((nodes.Number(str(number)),))))
-    assert (planning.charged(), planning.selecting()) == (2, 1)
+def test_what_noise_follows_from_is_alike_where_drafts_are_drawn_alike(planning: Planning):
+    queries = [nodes.Select((nodes.Number(n),)) for n in "123"]
+    drafts = [draft(replace(PART, query=q), d) for q, d in zip(queries, "bbc", strict=True)]
+    one, alike, other = (planning.source(planning.add(each)) for each in drafts)
+    assert one == alike != other
+    planning.context = replace(planning.context, losses=())  # each may have a loss of its own
+    assert planning.source(0) != planning.source(1)
 
 
 def test_what_is_said_is_said_once(planning: Planning):

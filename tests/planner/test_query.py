@@ -1,10 +1,17 @@
 """From a statement to its plan."""
 
+from contextlib import suppress
+
 import pytest
+from sqlglot import exp
 
 from dpproxy.algebra.plan import PublicPlan
+from dpproxy.planner import query
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.rows.sources import Relation
 from dpproxy.values.errors import (
     GroupingError,
+    InvalidParameter,
     NotGranted,
     Refusal,
     TooComplex,
@@ -182,3 +189,43 @@ def test_a_subquery_does_not_lose_public_rows_in_silence(clinic: World, sql: str
     with pytest.raises(UnitLost, match="lost in a subquery"):
         plan_of(clinic, sql)
     assert plan_of(clinic, f"SELECT w.building, v.hours FROM {KEPT} LIMIT 0").empty
+
+
+MEAN = "SELECT avg(x.hours) FROM visits x"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT ward FROM wards",
+        "SELECT count(*) FROM visits",
+        "SELECT count(*) FROM visits UNION ALL SELECT count(*) FROM people",
+        f"SELECT count(*) FROM visits WHERE hours > ({MEAN})",
+        f"WITH m AS ({MEAN}) SELECT avg FROM m UNION ALL SELECT 2 * avg FROM m",
+        "SELECT ward, hours, count(*) FROM visits GROUP BY CUBE (ward, hours)",
+        "SELECT count(*) FROM visits WHERE ward IN (SELECT ward FROM visits GROUP BY 1 ORDER BY count(*) LIMIT 1)",
+        "WITH people AS (SELECT * FROM people) SELECT count(*) FROM people",
+        "WITH visits AS (SELECT count(*) FROM people) SELECT * FROM wards",
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"dp.epsilon": "0.0006"}, {"dp.target_error": "5"}])
+def test_a_statement_is_compiled_once(
+    clinic: World, sql: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    compiled, top = [], query._top
+
+    def noted(tree: exp.Expr, planning: Planning) -> Relation:
+        compiled.append(tree)
+        return top(tree, planning)
+
+    monkeypatch.setattr(query, "_top", noted)
+    with suppress(InvalidParameter):
+        plan_any(clinic, sql, options)
+    assert len(compiled) == 1
+
+
+def test_a_prior_is_weighed_for_the_loss_it_is_asked_at(clinic: World):
+    """Which of two ways is nearer follows from the loss: of each that is tried the statement is compiled."""
+    sql = "SELECT dp.with_prior(avg(hours), 'normal(4, 1)') FROM visits"
+    found = [plan_of(clinic, sql, {"dp.epsilon": e}).parts[0].refined for e in ("0.01", "1")]
+    assert found == [plan_of(clinic, sql, {"dp.epsilon": e}).parts[0].refined for e in ("0.01", "1")]

@@ -12,11 +12,10 @@ from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.query import ANY_DELTA
+from dpproxy.planner.release.pricing import ANY_TERMS
 from dpproxy.planner.unique import of_copies, of_values
 from tests.empty import empty
 from tests.golden.world import ANALYST, World, build
-from udfs.privacy import NANO, Loss
 
 ROWS = [
     "(1, 'a', 1.5, 9007199254740992, '2024-01-31')", "(1, 'a', 1.5, 9007199254740993, '2024-01-31')",
@@ -42,7 +41,7 @@ def world() -> World:
 
 def relation(world: World, sql: str) -> Open:
     context = Context(world.policy, world.schema, ANALYST, DEFAULTS, facts=world.facts, snapshot="world")
-    planning = Planning(context, Parameters(), Loss(NANO), delta=ANY_DELTA)
+    planning = Planning(context, Parameters(), ANY_TERMS)
     found = query._top(accept(parse(sql)), planning)
     assert isinstance(found, Open)
     return found

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.accounting.model import format_delta, format_epsilon
-from dpproxy.aggregates.model import Measure
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Part
 from dpproxy.analysis import duck
@@ -25,6 +24,7 @@ from dpproxy.planner.keys import derivation as derived
 from dpproxy.planner.keys.public_tables import public_key
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import Allocation, TooLittle
+from dpproxy.planner.release.pricing import Terms
 from dpproxy.planner.release.stage import discovered_sql
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.model import Discovered
@@ -158,48 +158,45 @@ def discovered_set(keys: Sequence[GroupKey]) -> KeySet:
     return KeySet(tuple(k.typed.type for k in keys), (), discovered=True)
 
 
-class Chosen(Struct, frozen=True):
-    """How groups are selected, and what is left of the loss for their measures."""
+class Choice(Struct, frozen=True):
+    """How groups are selected, whatever that costs."""
 
-    selection: Selection
-    rest: Loss
+    name: str
+    """The key that is not public."""
+    groups: int
+    """The most that a unit is in."""
     cut: int | None
     """The groups that a unit is cut to; None where it cannot be in more."""
     units: nodes.Expr
     """The column that counts the units of a group."""
+    at: int | None
+
+    def selection(self, terms: Terms, rows: JoinedRows, planning: Planning, *, alone: bool) -> Selection:
+        """The selection of a part: half of its loss, all of it where only keys are asked for.
+
+        Errors: ``BoundsMissing`` (PD003) without a delta; ``TooLittle`` (22023) for too little epsilon or delta.
+        """
+        if not terms.delta:
+            raise _no_delta(self.name, rows, planning, self.at)
+        parts = 1 if alone else 2
+        try:
+            return Selection(self.groups, terms.loss.nano // parts, terms.delta)
+        except InvalidMechanism as error:
+            raise TooLittle(
+                terms.loss,
+                Loss(max(LEAST_NANO, LEAST_SHARE * self.groups) * parts),
+                f"to find keys of {self.groups} groups of one privacy unit: {error}",
+                "have an administrator lower MAX GROUPS",
+                beside=f" with delta {format_delta(terms.delta)}",
+                position=self.at,
+            ) from None
 
 
-def choose(
-    keys: Sequence[GroupKey],
-    measures: Sequence[Measure],
-    rows: JoinedRows,
-    planning: Planning,
-    at: int | None,
-) -> Chosen:
-    """The selection of a part: half of its loss, all of it where only keys are asked for.
-
-    Errors: ``BoundsMissing`` (PD003) without a delta; ``TooLittle`` (22023) for too little epsilon or delta.
-    """
-    loss, delta = planning.share(), planning.delta_share()
-    name = next(k.name for k in keys if k.is_discovered)
-    if not delta:
-        raise _no_delta(name, rows, planning, at)
-    nano = loss.nano // 2 if measures else loss.nano
+def choice(keys: Sequence[GroupKey], rows: JoinedRows, at: int | None) -> Choice:
+    """How the groups of a part are selected, of which a key is not public."""
     cut = rows.groups if rows.unit is not None and rows.groups < rows.most else None
-    groups = rows.most if cut is None else cut
-    try:
-        selection = Selection(groups, nano, delta)
-    except InvalidMechanism as error:
-        otherwise = "have an administrator lower MAX GROUPS"
-        raise TooLittle(
-            loss,
-            Loss(max(LEAST_NANO, LEAST_SHARE * groups) * (2 if measures else 1)),
-            f"to find keys of {groups} groups of one privacy unit: {error}",
-            otherwise,
-            beside=f" with delta {format_delta(delta)}",
-            position=at,
-        ) from None
-    return Chosen(selection, Loss(loss.nano - nano), cut, _units(rows))
+    name = next(k.name for k in keys if k.is_discovered)
+    return Choice(name, rows.most if cut is None else cut, cut, _units(rows), at)
 
 
 def _no_delta(name: str, rows: JoinedRows, planning: Planning, at: int | None) -> BoundsMissing:
@@ -231,16 +228,14 @@ def _units(rows: JoinedRows) -> nodes.Expr:
     return nodes.Call("count", (rows.unit,), distinct=True)
 
 
-def selecting(part: Part, keys: Sequence[GroupKey], chosen: Chosen, allocation: Allocation | None) -> Part:
+def selecting(part: Part, keys: int, selection: Selection, allocation: Allocation | None) -> Part:
     """A part that selects its groups before it releases them."""
-    selection = chosen.selection
     box = f"selection groups={selection.groups} delta={selection.delta}"
     return replace(
         part,
-        release=discovered_sql(len(keys), part.measures, allocation),
+        release=discovered_sql(keys, part.measures, allocation),
         box=f"{box}; {part.box}",
         noise=f"{box} nano={selection.nano}; {part.noise or 'keys only'}",
-        vacuous=False,
         selection=selection,
         most=MOST_SHOWN,
     )

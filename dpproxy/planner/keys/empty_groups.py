@@ -16,6 +16,7 @@ from dpproxy.aggregates.count import Count, count_measure
 from dpproxy.aggregates.model import Aggregate
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import Hidden
 from dpproxy.analysis import duck
 from dpproxy.config import settings as session
@@ -75,8 +76,10 @@ def threshold(call: AggregateCall, decides: Deciding, groups: int) -> tuple[node
     """Whether a group is shown, and what is said of those that are not."""
     most = call.noise.half_width(1 - FALSE_GROUPS / max(1, groups))[decides.place]
     value = call.columns[decides.place]
-    condition = nodes.Binary(">", duck.call("abs", value) if decides.signed else value, duck.integer(most))
+    read = duck.call("abs", value) if decides.signed else value
+    condition = nodes.Binary(">", read, duck.made(duck.integer, most))
     if isinstance(call.aggregate, Sum) and not call.aggregate.derived:
         what = duck.words(decides.call).lower()
-        return condition, Hidden(most * call.aggregate.weights[0], f"abs({what})" if decides.signed else what)
-    return condition, Hidden(most, "count", decides.added)
+        what = f"abs({what})" if decides.signed else what
+        return condition, later(Hidden, most * call.aggregate.weights[0], what)
+    return condition, later(Hidden, most, "count", decides.added)

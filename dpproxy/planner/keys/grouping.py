@@ -206,7 +206,7 @@ def group_keys(
         by_node, sets = narrowed(*key_sets(found, rows, planning), conditions, planning)
         check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
     except (BoundsMissing, TooComplex):
-        if not planning.delta_share():
+        if not planning.terms.delta:
             raise
         return _discovered({node: _searched(node, rows, planning, conditions) for node in nodes}, rows)
     return Keys(_answered(by_node, sets), sets)

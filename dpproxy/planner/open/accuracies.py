@@ -22,6 +22,7 @@ from dpproxy.aggregates import averages
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.table import is_aggregate
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import Accuracy
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
@@ -32,10 +33,10 @@ from dpproxy.planner.answer import UNBOUNDED, UNPROVED, add_bounds, rounded_ends
 from dpproxy.planner.open.from_items import OpenRows
 from dpproxy.planner.open.relations import OpenColumn
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.release.intervals import Distance, Distances, single_values, vanishes
+from dpproxy.planner.release.intervals import Distance, Distances, among, single_values, vanishes
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.values.pgtypes import INTEGERS
-from udfs.mechanisms.averaged import Averaged, widest
+from udfs.mechanisms.averaged import Averaged, Draw, widest
 
 _LARGEST = 10**100
 _ROW = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
@@ -83,7 +84,7 @@ class Accuracies(Struct, frozen=True, dict=True):
             return (UNPROVED if is_hidden else None), None
         if (self.chosen or any(a.chosen for a in found)) and not self._is_of_one_row(node):
             return UNPROVED, None  # without noise the least of other rows might be meant
-        if _is_of_column(node) and found and found[0].words:
+        if _is_of_column(node) and found and found[0].words != "":
             is_one = type(_called(node)) not in _ALL_ROWS
             return (found[0] if is_one else UNPROVED), None
         singles = single_values(node, self.scope, self.planning) if single else {}
@@ -94,7 +95,7 @@ class Accuracies(Struct, frozen=True, dict=True):
         if distance is None:
             return UNPROVED, None
         chosen = any(a.chosen for a in found) or vanishes(node)
-        if isinstance(distance, float):
+        if not isinstance(distance, nodes.Expr):
             return Accuracy(half=distance, chosen=chosen), None
         return Accuracy(chosen=chosen), distance
 
@@ -143,8 +144,9 @@ class Accuracies(Struct, frozen=True, dict=True):
         forms = self._forms(node) if not singles else None
         if forms is not None:
             halves = [(w, known[part]) for part, w in forms.items()]
-            if all(isinstance(d, float) for _, d in halves):
-                return sum(abs(w) * d for w, d in halves if isinstance(d, float))
+            alike = [abs(w) * d for w, d in halves if d is not None and not isinstance(d, nodes.Expr)]
+            if len(alike) == len(halves):
+                return sum(alike)
         worst = {
             p: None if type(_called(p)) is exp.Sum or self._is_total(p) else self._column(p).half
             for p in parts
@@ -206,7 +208,7 @@ class Accuracies(Struct, frozen=True, dict=True):
         is_sum = called is exp.Sum
         if (half is not None and not is_sum) or (half is None and found.reach is None):
             return half
-        each = found.reach or duck.double(half or 0.0)
+        each = found.reach or duck.double(0.0 if half is None else half)
         behind = over(part, self.scope) if isinstance(part, exp.Window) else _alone
         if called in _ROW:
             made = compile_expression(part, self.scope).sql
@@ -234,8 +236,8 @@ class Accuracies(Struct, frozen=True, dict=True):
             part.args.get(a) for a in ("partition_by", "order", "spec")
         )
         many = rows if is_frame else self.groups if self.grouped else 1
-        share = (self.planning.beside if self._is_beside else 1) * len(self._totals) * many
-        confidence = 1 - (1 - self.confidence) / share
+        share = (self.planning.beside if self._is_beside else 1) * (len(self._totals) * many)
+        confidence = among(self.confidence, share)
         is_mean = type(_called(part)) is exp.Avg
         behind = over(part, self.scope) if isinstance(part, exp.Window) else _alone
         if noise.draw is None:
@@ -244,9 +246,8 @@ class Accuracies(Struct, frozen=True, dict=True):
                 None if mean is None else averages.total(mean, type(_called(part)), rows, confidence, behind)
             )
         if many == 1 and not is_mean:
-            draw = replace(noise.draw, terms=noise.draw.terms * rows)
-            return noise.unit * Averaged((draw,)).half_width(confidence)
-        reach = noise.unit * sqrt(noise.draw.variance) * widest(noise.draw, rows, confidence)
+            return later(_of_all, noise.draw, rows, noise.unit, confidence)
+        reach = later(_of_each, noise.draw, rows, noise.unit, confidence)
         column = self.rows.column(_called(part).this.unnest()).sql
         root = duck.call("sqrt", duck.cast(behind(nodes.Call("count", (column,))), "DOUBLE"))
         if not is_mean:
@@ -288,6 +289,14 @@ class Accuracies(Struct, frozen=True, dict=True):
         return float(found) if -_LARGEST <= found <= _LARGEST else None
 
 
+def _of_all(draw: Draw, rows: int, unit: float, confidence: Fraction) -> float:
+    return unit * Averaged((replace(draw, terms=draw.terms * rows),)).half_width(confidence)
+
+
+def _of_each(draw: Draw, rows: int, unit: float, confidence: Fraction) -> float:
+    return unit * sqrt(draw.variance) * widest(draw, rows, confidence)
+
+
 class _OfRows(Distances):
     """The rules over values of released rows; of all rows they are within ``halves``, where these are known."""
 
@@ -303,7 +312,8 @@ class _OfRows(Distances):
 
     def _start(self, node: exp.Expr) -> Distance | None:
         found = self._distances[node]
-        return self._halves[node] if self._alike and not isinstance(found, float) else found
+        is_each = found is None or isinstance(found, nodes.Expr)
+        return self._halves[node] if self._alike and is_each else found
 
 
 def _is_of_rows(node: exp.Expr) -> bool:
@@ -339,7 +349,7 @@ def _times(forms: Forms | None, factor: float) -> Forms | None:
 def _told(column: OpenColumn, reach: nodes.Expr | None) -> tuple[OpenColumn, nodes.Expr | None]:
     """A column that says so where no distance is known."""
     accuracy = column.accuracy
-    if accuracy is not None and accuracy.half is None and not accuracy.words and reach is None:
+    if accuracy is not None and accuracy.half is None and accuracy.words == "" and reach is None:
         column = replace(column, accuracy=UNPROVED)
     return replace(column, reach=None, mean=None), reach
 

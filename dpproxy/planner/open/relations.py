@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from dpproxy.aggregates.average import ReleasedAverage
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import Accuracy, Bound, Error, Possible
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import Column
@@ -52,8 +53,10 @@ def farther(a: Accuracy | None, b: Accuracy | None) -> Accuracy | None:
     """Of two columns that are shown as one."""
     if a is None or b is None:
         return a or b
-    named = [one for one in (a, b) if one.words]
-    found = named[0] if named else a if a.half is None or (b.half is not None and a.half >= b.half) else b
+    named = [one for one in (a, b) if one.words != ""]
+    found = named[0] if named else a if a.half is None else b
+    if not named and a.half is not None and b.half is not None:
+        found = replace(a, half=later(max, a.half, b.half))
     return replace(found, chosen=a.chosen or b.chosen, noise=None)
 
 

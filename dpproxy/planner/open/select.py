@@ -258,7 +258,7 @@ def _is_chosen(
     parts += [item.node for item in listed] if distinct else []
     parts += list(grouped.keys) if grouped is not None else []
     is_natural = any(join.args.get("method") for join in joins)
-    is_inside = rows.around is not None and bool(planning.parts)
+    is_inside = rows.around is not None and bool(planning.drafts)
     sees_around = is_inside and any(
         type(n) is exp.Column and rows.find(n) is None for part in parts for n in own_nodes(part)
     )

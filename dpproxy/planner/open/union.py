@@ -114,7 +114,8 @@ def _half(column: OpenColumn) -> float | None:
 
 
 def _reach(column: OpenColumn) -> nodes.Expr:
-    return column.reach or duck.double(_half(column) or 0.0)
+    half = _half(column)
+    return column.reach or duck.double(0.0 if half is None else half)
 
 
 def _of_all(accuracy: Accuracy | None) -> Accuracy | None:

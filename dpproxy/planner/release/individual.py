@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
-from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.prior import Refined, in_units
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare
 from dpproxy.analysis.expressions import compile_expression
@@ -23,13 +23,13 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.config import settings as session
 from dpproxy.planner.answer import answer, limits
-from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
 from dpproxy.planner.release.exact import exact_sql, measured
-from dpproxy.planner.release.priors import prior_nodes, prior_of, refined_part
-from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
+from dpproxy.planner.release.pricing import Draft, Price, Terms
+from dpproxy.planner.release.priors import prior_nodes, prior_of, refined_call, refined_part
+from dpproxy.planner.release.scope import ReleasedScope
 from dpproxy.planner.rewrites.empty import has_no_rows
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.from_rows import rows_of
@@ -44,8 +44,6 @@ from dpproxy.values.errors import NotGranted, Unsupported
 from dpproxy.values.pgtypes import INTEGERS, TEXT, TEXTS
 from udfs.mechanisms.refinement import Refinement
 from udfs.privacy import LEAST_NANO
-
-NOTHING = Keys({}, ())
 
 
 def is_individual(select: exp.Select) -> bool:
@@ -66,7 +64,7 @@ def individual(select: exp.Select, found: list[FromEntry], planning: Planning, e
     for node in dict.fromkeys(prior_nodes(rest)):
         refined, number = _part(node, theirs, planning)
         numbers += [number] if number not in numbers else []
-        calls[node] = AggregateCall(refined, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
+        calls[node] = refined_call(refined, number, planning)
     names = ", ".join(duck.words(n.expressions[0]).lower() for n in calls)
     planning.describe(f"a prior and {names} of one {key} on {table.name}", f"one {key} of {table.name}")
     settings = planning.context.settings
@@ -162,16 +160,19 @@ def _part(node: exp.Expr, rows: JoinedRows, planning: Planning) -> tuple[Refined
     operand = node.expressions[0]
     scope = rows.scope(planning.parameters)
     value = settle(compile_expression(operand, scope), TEXT, scope, operand)
-    loss = planning.share()
-    if loss.nano < LEAST_NANO:
-        raise too_small(loss, 1, 1)
-    mechanism = Refinement.individual(prior_of(node, value.type), loss.nano)
     scale = value.scale if value.is_number else None
-    refined = Refined(mechanism, node.expressions[1].name, value.type, scale)
+    refined = Refined(prior_of(node, value.type), node.expressions[1].name, value.type, scale)
     steps, truth = _truth(operand, value, refined)
     exact = exact_sql(rows, [], measured([duck.call("min", steps)]), None)
-    part = refined_part(refined, truth, exact, NOTHING, planning)
-    return refined, planning.add(part)
+
+    def price(part: Part, terms: Terms) -> Price:
+        if terms.loss.nano < LEAST_NANO:
+            raise too_small(terms.loss, 1, 1)
+        mechanism = Refinement.individual(refined.prior, terms.loss.nano)
+        return Price(refined_part(part, refined, mechanism, truth, 0), mechanism)
+
+    drawn = "individual", refined.text, duck.text(truth)
+    return refined, planning.add(Draft(planning.part(exact), drawn, price))
 
 
 def _truth(operand: exp.Expr, value: Typed, refined: Refined) -> tuple[nodes.Expr, nodes.Expr]:

@@ -17,6 +17,7 @@ from dpproxy.aggregates.calls import name_of
 from dpproxy.aggregates.model import Ends, Measure, Noise
 from dpproxy.aggregates.order import fraction_of
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import Caller, Error, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -31,7 +32,9 @@ from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.protected import view_query
 from dpproxy.planner.release.allocation import Allocation, allocate
+from dpproxy.planner.release.exact import ExactQuery
 from dpproxy.planner.release.mechanisms import noise_delta
+from dpproxy.planner.release.pricing import Draft, Price, Terms
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.rewrites.empty import has_no_rows
 from dpproxy.planner.rows.fields import Computed, no_keys
@@ -43,6 +46,7 @@ from dpproxy.values.errors import Refusal, TypeMismatch, UndefinedTable, UnitLos
 from dpproxy.values.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
 from dpproxy.views.columns import MomentColumn, NumberColumn, ShownColumn
 from dpproxy.views.materialized import Materialized
+from udfs.mechanisms import Additive
 
 ORDERS = (exp.Min, exp.Max, exp.Median, exp.WithinGroup)
 _SPANS = {DATE.oid: "days", TIMESTAMP.oid: "seconds"}
@@ -145,9 +149,9 @@ def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env,
     numbers: list[int] = []
     for call in dict.fromkeys(n for e in _written(select) for n in own_nodes(e) if isinstance(n, ORDERS)):
         statistic, fraction = _statistic(call, view, scope)
-        part, noise = _part(statistic, fraction, view, planning, call)
-        number = planning.add(part)
+        number = planning.add(_draft(statistic, fraction, view, planning, call))
         numbers += [number] if number not in numbers else []
+        noise = later(_noise, planning.source(number))
         calls[call] = AggregateCall(statistic, (duck.column("m0", f"r{number}"),), noise)
     if not numbers:
         raise _refused(view, select, "rows are not shown, and nothing else of them is answered")
@@ -256,14 +260,11 @@ def _statistic(node: exp.Expr, view: Materialized, scope: Scope) -> tuple[Inside
     return InsideStatistic(name_of(call), column, column.steps, width, is_double), fraction
 
 
-def _part(
+def _draft(
     statistic: InsideStatistic, fraction: Fraction, view: Materialized, planning: Planning, node: exp.Expr
-) -> tuple[Part, Noise]:
+) -> Draft:
     """One draw around the row at the quantile's place; how many rows there are is public."""
-    delta = noise_delta(planning, node, discovered=False)
-    wanted = session.mechanism(planning.context.settings)
-    measure = Measure(duck.column("m0"), statistic.width)
-    allocation = allocate([measure], 1, None, planning.share(), delta, wanted)
+    settings, measure = planning.context.settings, Measure(duck.column("m0"), statistic.width)
     place = max(0, -(-fraction.numerator * view.rows // fraction.denominator) - 1)
     name = duck.column(statistic.column.name)
     order = (nodes.Ordered(name),)
@@ -272,20 +273,27 @@ def _part(
     )
     shown = duck.named(duck.cast(name, "INT128"), "m0")
     query = nodes.Select((shown,), nodes.Subquery(row, nodes.Bare("o")))
-    part = Part(
-        query=query,
-        truncated=False,
-        release=_release(allocation),
-        keys=(),
-        measures=1,
-        box=f"order statistic {allocation.box}",
-        noise=allocation.words,
-        loss=planning.share(),
-        noise_delta=allocation.delta,
-        why=f"{allocation.why}; of protected view {view.view}, k = {view.k}",
-    )
-    mechanism = allocation.mechanism
-    return part, Noise(mechanism.noise_sd(), mechanism.half_width, 1)
+
+    def price(part: Part, terms: Terms) -> Price:
+        delta = noise_delta(settings, terms, node, discovered=False)
+        allocation = allocate([measure], 1, None, terms.loss, delta, session.mechanism(settings))
+        made = replace(
+            part,
+            release=_release(allocation),
+            box=f"order statistic {allocation.box}",
+            noise=allocation.words,
+            loss=terms.loss,
+            noise_delta=allocation.delta,
+            why=f"{allocation.why}; of protected view {view.view}, k = {view.k}",
+        )
+        return Price(made, allocation.mechanism)
+
+    part = planning.part(ExactQuery(query, frozenset()))
+    return Draft(part, ("order statistic", statistic.width), price)
+
+
+def _noise(mechanism: Additive) -> Noise:
+    return Noise(mechanism.noise_sd(), mechanism.half_width, 1)
 
 
 def _release(allocation: Allocation) -> str:

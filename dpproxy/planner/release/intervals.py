@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from typing import cast
 
 from msgspec.structs import replace
 from sqlglot import exp
@@ -17,11 +18,13 @@ from sqlglot import exp
 from dpproxy.aggregates import averages
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import Average
-from dpproxy.aggregates.mode import Mode
-from dpproxy.aggregates.order import OrderStatistic
+from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.logical import Decided
+from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.posterior import Posterior
-from dpproxy.aggregates.prior import Refined
+from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import Figure, is_open, later
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Scope
@@ -29,12 +32,12 @@ from dpproxy.analysis.typed import as_double
 from dpproxy.analysis.windows import over
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.linear_forms import Block, block
-from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
+from dpproxy.planner.release.scope import OF_RANKS, OF_RELEASED, AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
 from udfs.mechanisms.averaged import widest
 
 Distance = float | nodes.Expr
-"""The same for all rows, or a DOUBLE of each row: NULL where none is proved."""
+"""The same for all rows, a number or a figure; or a DOUBLE of each row: NULL where none is proved."""
 MOST_FACTORS = 8
 """Products and quotients in an expression: each writes its operands once more."""
 _MOST_PLACES = 30
@@ -43,6 +46,8 @@ _MOVED = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
 _TOTALS = (exp.Sum, exp.Avg)
 OF_ALL_ROWS = (*_TOTALS, exp.Min, exp.Max)
 """Windows of several rows, which pass over NULL."""
+_WITHOUT = (*OF_RELEASED, *OF_RANKS, Decided)
+"""Aggregates that are not off by the same number in all rows."""
 _NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 
 
@@ -60,9 +65,40 @@ def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Dist
     singles = single_values(node, scope.scope(), scope.planning)
     if singles is None or not (singles or calls_in(node, scope.calls)):
         return None
-    confidence = 1 - (1 - confidence) / scope.planning.beside if singles else confidence
+    confidence = among(confidence, scope.planning.beside) if singles else confidence
+
+    def known(confidence: Fraction, noises: Sequence[Noise], halves: Sequence[Distance]) -> Distance | None:
+        calls = {n: c.of(noise) for (n, c), noise in zip(scope.calls.items(), noises, strict=True)}
+        return _distance(
+            node, replace(scope, calls=calls), confidence, dict(zip(singles, halves, strict=True))
+        )
+
+    of = confidence, tuple(c.noise for c in scope.calls.values()), tuple(singles.values())
+    is_block = any(isinstance(scope.calls[n].aggregate, Count | Sum) for n in calls_in(node, scope.calls))
+    if not is_open(of) or not is_block:
+        return known(*of)
+    found = _OfCalls(scope, confidence, {}, singles).whole(node)  # known with noise: whether a law is nearer
+    if found is None:
+        return None
+    if isinstance(found, nodes.Expr):
+        return nodes.Later(Figure(lambda *of: as_sql(cast("Distance", known(*of))), of))
+    return cast("float", Figure(known, of))
+
+
+def _distance(
+    node: exp.Expr, scope: ReleasedScope, confidence: Fraction, singles: Mapping[exp.Expr, Distance]
+) -> Distance | None:
     own, blocks = _uses(node, scope, confidence)
-    return _OfCalls(scope, 1 - (1 - confidence) / max(1, own), blocks, singles).whole(node)
+    return _OfCalls(scope, among(confidence, max(1, own)), blocks, singles).whole(node)
+
+
+def among(confidence: Fraction, many: int) -> Fraction:
+    """That of each of so many, with which all of them hold at once."""
+    return later(_among, confidence, many)
+
+
+def _among(confidence: Fraction, many: int) -> Fraction:
+    return 1 - (1 - confidence) / max(1, many)
 
 
 def single_values(node: exp.Expr, scope: Scope, planning: Planning) -> dict[exp.Expr, Distance] | None:
@@ -148,7 +184,7 @@ def _step(scope: Scope, node: exp.Expr) -> float | None:
 def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.Interval | None:
     """Ends (DOUBLE) that hold the value before noise with at least this probability; None where no rule is for it."""
     call = scope.calls.get(node)
-    if call is not None and not isinstance(call.aggregate, Refined | OrderStatistic | Mode):
+    if call is not None and not isinstance(call.aggregate, OF_RANKS):
         return call.interval(confidence)
     found = distance(node, scope, confidence)
     if found is None:
@@ -266,8 +302,8 @@ class Distances(ABC):
     def _most(self, parts: Sequence[exp.Expr]) -> Distance | None:
         """The largest of distances that are the same for all rows."""
         found = [self._in_all_rows(part) for part in parts]
-        known = [one for one in found if isinstance(one, float)]
-        return max(known) if len(known) == len(found) else None
+        known = [one for one in found if one is not None and not isinstance(one, nodes.Expr)]
+        return later(max, tuple(known)) if len(known) == len(found) else None
 
     def unless(self, node: exp.Expr) -> Distance | None:
         """NULLIF(x, constant): x, where there is one."""
@@ -327,7 +363,7 @@ class _OfCalls(Distances):
         found = self.of(function.this)
         if found is None or any(calls_in(n, calls) for n in others):
             return None
-        return found if isinstance(found, float) else self._moved(node, found)
+        return self._moved(node, found) if isinstance(found, nodes.Expr) else found
 
     def _of_all(self, node: exp.Expr, each: Distance | None) -> Distance | None:
         """Of the sum, the mean, the least or the largest of rows that are within theirs; NULL where one has none.
@@ -338,8 +374,8 @@ class _OfCalls(Distances):
             return None
         behind, called = over(node, self._scope), type(node.this)
         many = behind(nodes.Call("count", (nodes.Star(),)))
-        if isinstance(each, float):
-            return f.scaled(duck.cast(many, "DOUBLE"), each) if called is exp.Sum else each
+        if not isinstance(each, nodes.Expr):
+            return duck.made(f.scaled, duck.cast(many, "DOUBLE"), each) if called is exp.Sum else each
         name = "sum" if called is exp.Sum else "avg" if called is exp.Avg else "max"
         far, known = (behind(nodes.Call(n, (each,))) for n in (name, "count"))
         return duck.case([(nodes.Binary("=", known, many), far)], None)
@@ -359,50 +395,55 @@ class _OfCalls(Distances):
         None where it is of anything else.
         """
         call, rows = self._released.calls.get(added), max(1, self._released.candidates)
-        if call is not None and call.mean is not None and isinstance(node, exp.Window):
-            return averages.total(call.mean, type(node.this), rows, self._confidence, over(node, self._scope))
+        if call is not None and (mean := call.mean) is not None and isinstance(node, exp.Window):
+            return averages.total(mean, type(node.this), rows, self._confidence, over(node, self._scope))
         if call is None or call.draw is None:
             return None
         sd = call.error(self._confidence).noise_sd
-        if not sd:
+        if sd is None or (not is_open(sd) and not sd):
             return None
-        reach = widest(call.draw[0], rows, self._confidence)
         counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
         many = as_double(compile_expression(counted, self._scope))
-        total = duck.call("sqrt", f.scaled(many, reach * reach * sd * sd))
+        reach = later(widest, call.draw[0], rows, self._confidence)
+        total = duck.call("sqrt", duck.made(f.scaled, many, reach * reach * sd * sd))
         return total if type(node.this) is exp.Sum else _over(total, many)
 
 
 def half_width(call: AggregateCall, confidence: Fraction, *, alike: bool = False) -> Distance | None:
     """Of a call; of the row farthest off where it shall be ``alike`` in all."""
-    worst = call.error(confidence).half_width
-    if worst is None or alike or call.law is None:
-        return worst
-    return call.by_law(lambda noise: duck.double(call.aggregate.error(noise, confidence).half_width or 0.0))
+    if isinstance(call.aggregate, _WITHOUT):
+        return None
+    if alike or call.law is None:
+        return call.error(confidence).half_width
+    return call.by_law(lambda noise: as_sql(cast("float", call.of(noise).error(confidence).half_width)))
 
 
 def as_sql(one: Distance) -> nodes.Expr:
     """A distance as DOUBLE."""
-    return duck.double(one) if isinstance(one, float) else one
+    return one if isinstance(one, nodes.Expr) else duck.double(one)
 
 
 def _plus(a: Distance, b: Distance) -> Distance:
-    if isinstance(a, float) and isinstance(b, float):
+    if not isinstance(a, nodes.Expr) and not isinstance(b, nodes.Expr):
         return a + b
+    return duck.made(_sum, a, b)
+
+
+def _sum(a: Distance, b: Distance) -> nodes.Expr:
     if 0.0 in (a, b):
-        return b if a == 0.0 else a
+        return as_sql(b if a == 0.0 else a)
     return f.plus(as_sql(a), as_sql(b))
 
 
 def _times(a: Distance, b: Distance) -> Distance:
-    if isinstance(a, float) and isinstance(b, float):
+    if not isinstance(a, nodes.Expr) and not isinstance(b, nodes.Expr):
         return a * b
     return 0.0 if 0.0 in (a, b) else f.times(as_sql(a), as_sql(b))
 
 
 def _over(a: Distance, b: Distance) -> Distance:
     """NULL where the divisor is not above zero."""
-    if isinstance(a, float) and isinstance(b, float) and b > 0:
+    if not isinstance(a, nodes.Expr) and isinstance(b, float) and b > 0:
         return a / b
     above = nodes.Binary(">", as_sql(b), duck.double(0.0))
     return duck.case([(above, f.over(as_sql(a), as_sql(b)))], None)

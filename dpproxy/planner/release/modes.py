@@ -16,6 +16,7 @@ from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
 from dpproxy.planner.release.exact import exact_sql, measured
+from dpproxy.planner.release.pricing import Draft, Price, Terms
 from dpproxy.planner.release.stage import choice_sql
 from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.values.errors import BoundsMissing
@@ -32,8 +33,8 @@ def modal(
     planning: Planning,
     *,
     vacuous: bool,
-) -> tuple[Part, Mode, Noise]:
-    """The part that chooses among ``candidates``, its aggregate, and by how many rows it may be off.
+) -> tuple[Draft, Mode]:
+    """The release that chooses among ``candidates``, and its aggregate.
 
     Raises PD003 where the values are not declared.
     """
@@ -51,25 +52,27 @@ def modal(
     key = key.only(() if vacuous else tuple(v for v in key.values if v is not None))  # of no rows it is NULL
     vacuous = not key.values or planning.never_any(keys.count)
     check_size(keys.count * len(key.values), position(node))
-    loss, most = planning.share(), rows.most
-    if loss.nano // most < LEAST_NANO:
-        raise too_small(loss, most, most)
-    mechanism = Exponential(SPREAD, loss.nano // most)
     read = rows if mode.condition is None else rows.where([mode.condition])
     exact = exact_sql(read, [*keys.listed, key], measured([duck.call("count", nodes.Star())]), None)
-    part = Part(
-        query=exact.query,
-        truncated=1 in exact.parameters,
-        release=choice_sql(len(keys.by_node), key, mechanism.nano, vacuous=vacuous),
-        keys=keys.sets,
-        measures=1,
+    most, listed = rows.most, f"values={len(key.values)}"
+
+    def price(part: Part, terms: Terms) -> Price:
+        if terms.loss.nano // most < LEAST_NANO:
+            raise too_small(terms.loss, most, most)
+        mechanism = Exponential(SPREAD, terms.loss.nano // most)
+        release = choice_sql(len(keys.by_node), key, mechanism.nano, vacuous=vacuous)
+        noise = f"exponential mode {listed} nano={mechanism.nano}"
+        return Price(replace(part, release=release, noise=noise, loss=terms.loss), mechanism)
+
+    part = replace(
+        planning.part(exact, keys.sets, vacuous=vacuous),
         box=f"mode of {len(key.values)} values",
-        noise=f"exponential mode values={len(key.values)} nano={mechanism.nano}",
-        loss=loss,
         factor=most,
-        inputs=planning.inputs_of(exact.parameters),
         histogram=None if vacuous else (len(key.values), 1),
-        vacuous=vacuous,
     )
-    noise = Noise((), lambda confidence: (fewer(mechanism, max(1, len(key.values)), confidence),), most)
-    return part, replace(mode, key=key), noise
+    return Draft(part, ("mode", listed, most), price), replace(mode, key=key)
+
+
+def off_by(mechanism: Exponential, values: int, most: int) -> Noise:
+    """By how many rows the value of so many may be off."""
+    return Noise((), lambda confidence: (fewer(mechanism, max(1, values), confidence),), most)

@@ -9,11 +9,13 @@ from fractions import Fraction
 from math import isqrt, lcm
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -22,8 +24,9 @@ from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
 from dpproxy.planner.release.exact import exact_sql, measured
+from dpproxy.planner.release.pricing import Draft, Price, Terms
 from dpproxy.planner.release.scope import AggregateCall
-from dpproxy.planner.release.stage import Ranked, bounds_sql, drawn_by, quantile_sql
+from dpproxy.planner.release.stage import Ranked, bounds_sql, quantile_sql
 from dpproxy.planner.rewrites.empty import never_holds
 from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.planner.select_list import items
@@ -34,6 +37,10 @@ from udfs.privacy import LEAST_NANO, Loss
 LEAST_TOGETHER = 3
 """So many quantiles of one argument are more accurate in one draw than each in its own."""
 _BOUNDS = frozenset({"ci_low", "ci_high"})
+
+
+_Made = tuple[Ranked | None, Mapping[int, QuantileBounds]]
+"""What draws statistics, and what draws bounds of some."""
 
 
 class Family(Struct, frozen=True):
@@ -112,7 +119,7 @@ class OrderStatisticDraws(Struct, frozen=True):
     planning: Planning
     select: exp.Select
     confidence: Fraction
-    add: Callable[[Part], int]
+    add: Callable[[Draft], int]
 
     def calls(
         self, asked: Mapping[exp.Expr, OrderStatistic], within: Set[exp.Expr]
@@ -122,48 +129,52 @@ class OrderStatisticDraws(Struct, frozen=True):
             if self.keys.discovered:
                 raise refuse_order(family.first.name, position(self.select))
             places = family.bounded(within)
-            drawn, noise = self._parts(family, places)
+            drawn = self._parts(family, places)
+            source = self.planning.source(drawn[0][0])
             columns = [duck.column(f"m{n}", f"r{number}") for number, many in drawn for n in range(many)]
             ends = {place: columns[len(family.calls) + 2 * n :][:2] for n, place in enumerate(places)}
             for place, calls in enumerate(family.calls.values()):
-                known = _noise(noise, place, self.rows.most)
+                known = later(_noise, source, place, self.rows.most)
                 for node, each in calls.items():
                     shown = (columns[place], *(ends[place] if within & calls.keys() else ()))
                     yield node, AggregateCall(each, shown, known), [number for number, _ in drawn]
 
-    def _parts(self, family: Family, places: Sequence[int]) -> tuple[list[tuple[int, int]], Ranked]:
+    def _parts(self, family: Family, places: Sequence[int]) -> list[tuple[int, int]]:
         """The numbers of the parts and of what they draw: the statistics, and bounds of some; all pay as one part does.
 
         One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are. Each draw that a
         row is in has an equal share: of the loss, or of its square where losses add up as rho. Where losses add up, the
         statistics are a part of their own, which answers whoever asks for them without bounds, or has done so.
         """
-        levels, draws, planning = family.levels, family.levels + len(places), self.planning
-        if planning.concentrated and places:
-            loss = planning.share()
+        many, levels, draws = len(family.calls), family.levels, family.levels + len(places)
+
+        def both(loss: Loss) -> _Made:
             each = isqrt(self._each(loss, 1, draws) ** 2 // (levels**2 + len(places)))
             if each < LEAST_NANO:
                 raise too_small(loss, self.rows.most, self.rows.most * draws)
-            own = family.mechanism(each * levels)
-            bounds = self._bounds(family, places, each)
-            return [(self._part(family, own, bounds, loss), len(family.calls) + 2 * len(places))], own
+            return family.mechanism(each * levels), self._bounds(family, places, each)
+
+        def own(loss: Loss) -> _Made:
+            self._each(loss, levels, draws)  # or it is refused
+            return family.mechanism(loss.nano // self.rows.most), {}
+
+        def around(loss: Loss) -> _Made:
+            return None, self._bounds(family, places, self._each(loss, len(places), draws))
+
+        if self.planning.terms.concentrated and places:
+            return [(self._part(family, places, both), many + 2 * len(places))]
         portion = Fraction(levels, draws)
-        loss = planning.share(portion)
-        self._each(loss, levels, draws)  # or it is refused
-        own = family.mechanism(loss.nano // self.rows.most)
-        parts = [(self._part(family, own, {}, loss, portion), len(family.calls))]
+        parts = [(self._part(family, (), own, portion), many)]
         if places:
-            loss = planning.share(1 - portion, rest=True)
-            bounds = self._bounds(family, places, self._each(loss, len(places), draws))
             points = parts[0][0]
-            parts.append((self._part(family, None, bounds, loss, 1 - portion, points), 2 * len(places)))
-        return parts, own
+            parts.append((self._part(family, places, around, 1 - portion, points), 2 * len(places)))
+        return parts
 
     def _each(self, loss: Loss, many: int, draws: int) -> int:
         """What each of so many draws has of a loss. Raises a ``Refusal`` where that is too little."""
         each = loss.nano // self.rows.most // many
         if each < LEAST_NANO:
-            raise too_small(self.planning.share(), self.rows.most, self.rows.most * draws)
+            raise too_small(loss, self.rows.most, self.rows.most * draws)
         return each
 
     def _bounds(self, family: Family, places: Sequence[int], each: int) -> dict[int, QuantileBounds]:
@@ -173,42 +184,46 @@ class OrderStatisticDraws(Struct, frozen=True):
     def _part(
         self,
         family: Family,
-        own: Ranked | None,
-        bounds: Mapping[int, QuantileBounds],
-        loss: Loss,
+        places: Sequence[int],
+        made: Callable[[Loss], _Made],
         portion: Fraction = Fraction(1),
         points: int | None = None,
     ) -> int:
-        statistic = family.first
+        statistic, fractions = family.first, tuple(family.calls)
         counted = measured([statistic.cell, duck.call("count", nodes.Star())])
         exact = exact_sql(self.rows, self.keys.listed, counted, None, statistic.cell)
         vacuous = never_holds(self.select) or self.planning.never_any(self.keys.count)
         keys, cells = len(self.keys.by_node), f"cells={statistic.last + 1}"
-        drawn = [(_words(m), m) for m in (() if own is None else (own,))]
-        drawn_around = [(_bounds_words(m), m.of) for m in bounds.values()]
-        every, is_rho = [*drawn, *drawn_around], self.planning.concentrated and bool(bounds)
-        noise = ", ".join(f"{w.replace(' ', '=', 1)} {cells} nano={m.nano}" for w, m in every)
-        return self.add(
-            Part(
-                query=exact.query,
-                truncated=1 in exact.parameters,
+
+        def price(part: Part, terms: Terms) -> Price:
+            own, bounds = made(terms.loss)
+            drawn = [(_words(m), m) for m in (() if own is None else (own,))]
+            drawn_around = [(_bounds_words(m), m.of) for m in bounds.values()]
+            every, is_rho = [*drawn, *drawn_around], terms.concentrated and bool(bounds)
+            noise = ", ".join(f"{w.replace(' ', '=', 1)} {cells} nano={m.nano}" for w, m in every)
+            whole = replace(
+                part,
                 release=bounds_sql(keys, list(bounds.items()), drawn=own, vacuous=vacuous)
                 if bounds or own is None
                 else quantile_sql(keys, own, vacuous=vacuous),
-                keys=self.keys.sets,
-                measures=2 * len(bounds) + (0 if own is None else drawn_by(own)),
                 box=f"{', '.join(w for w, _ in every)} of 0..{statistic.last}{' by rho' if is_rho else ''}",
                 noise=f"exponential {noise}",
-                loss=loss,
-                factor=self.rows.most,
-                inputs=self.planning.inputs_of(exact.parameters),
-                histogram=(statistic.last + 1, len(bounds) + (0 if own is None else family.levels)),
+                loss=terms.loss,
                 concentrated=is_rho,
-                portion=portion,
-                vacuous=vacuous,
-                points=points,
             )
+            return Price(whole, own)
+
+        many, levels = (len(fractions), family.levels) if points is None else (0, 0)
+        of = () if points is not None else fractions, tuple(fractions[p] for p in places), statistic.last
+        drawn = "ranks", *of, self.confidence if places else None, self.rows.most
+        part = replace(
+            self.planning.part(exact, self.keys.sets, many + 2 * len(places), vacuous=vacuous),
+            factor=self.rows.most,
+            histogram=(statistic.last + 1, len(places) + levels),
+            portion=portion,
+            points=points,
         )
+        return self.add(Draft(part, drawn, price, rest=points is not None))
 
 
 def _words(mechanism: Ranked) -> str:

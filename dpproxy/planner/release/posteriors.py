@@ -18,7 +18,8 @@ from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.aggregates.posterior import Inner, Posterior
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import Notice, PriorCheck
+from dpproxy.algebra.figures import later
+from dpproxy.algebra.plan import Notice
 from dpproxy.analysis import duck
 from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.planning import Planning
@@ -66,7 +67,7 @@ def posteriors(
 def _is_nearer(made: Posterior, keys: Keys, rows: JoinedRows, planning: Planning) -> bool:
     """Whether noise and a posterior are predicted to be no farther off than refinement."""
     sd = _sd(made, rows, planning, keys.count)
-    nano = planning.loss.nano // (min(rows.groups, rows.most) if keys.sets else 1)
+    nano = planning.terms.loss.nano // (min(rows.groups, rows.most) if keys.sets else 1)
     if sd is None or keys.discovered or nano < LEAST_NANO:
         return True
     posterior, alone = expected_distances(made.prior, sd, bell=made.noise.bell)
@@ -136,8 +137,12 @@ def watch(
     believed = [(c.aggregate, c.columns) for c in calls.values() if isinstance(c.aggregate, Posterior)]
     least = float(SURPRISE) / max(1, keys.count * len(believed))
     for aggregate, columns in believed:
-        planning.tell(_compared(aggregate, keys, rows, planning))
+        planning.tell(later(_told_of, aggregate, aggregate.noise, keys, rows, planning))
         rare = nodes.Binary("<", aggregate.surprise(columns), duck.double(least))
         count = duck.call("count", nodes.Star())
         query = nodes.Select((count,), nodes.Release(number), where=rare)
-        planning.checks.append(PriorCheck(duck.text(query), _short(aggregate.text), keys.count))
+        planning.checks.append((query, _short(aggregate.text), keys.count))
+
+
+def _told_of(made: Posterior, noise: Noise, keys: Keys, rows: JoinedRows, planning: Planning) -> Notice:
+    return _compared(replace(made, noise=noise), keys, rows, planning)

@@ -14,10 +14,12 @@ from sqlglot import exp
 
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.prior import Refined, check_fits
 from dpproxy.aggregates.sum import Sum
 from dpproxy.aggregates.table import PRIVATE, private
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -27,7 +29,9 @@ from dpproxy.planner.keys.grouping import Keys
 from dpproxy.planner.open.relations import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.allocation import too_small
-from dpproxy.planner.release.exact import ExactQuery, exact_sql, measured
+from dpproxy.planner.release.exact import exact_sql, measured
+from dpproxy.planner.release.pricing import Draft, Price, Terms
+from dpproxy.planner.release.scope import AggregateCall
 from dpproxy.planner.release.stage import refined_sql, release_sql
 from dpproxy.planner.rewrites.priors import HINT, is_with_prior, read
 from dpproxy.planner.rows.relation import JoinedRows, own_nodes
@@ -111,8 +115,8 @@ def _plain(value: object, scale: int | None) -> object:
 
 def statistical(
     node: exp.Expr, keys: Keys, rows: JoinedRows, planning: Planning, *, vacuous: bool
-) -> tuple[Part, Refined]:
-    """The part that releases one aggregate of every group as a draw from its prior. Raises a ``Refusal``."""
+) -> tuple[Draft, Refined]:
+    """The release of one aggregate of every group as a draw from its prior. Raises a ``Refusal``."""
     if keys.discovered:
         raise Unsupported(
             "dp.with_prior is not answered beside keys that are not public",
@@ -121,22 +125,37 @@ def statistical(
         )
     inner = aggregate_of(node, rows, planning)
     scale = 0 if isinstance(inner, Count) else inner.argument.typed.scale if isinstance(inner, Sum) else None
-    loss = planning.share()
     cut = rows.groups if keys.sets and rows.groups < rows.most else None
     touched = min(rows.groups, rows.most) if keys.sets else 1
-    if loss.nano // touched < LEAST_NANO:
-        raise too_small(loss, rows.most, touched, grouped=touched > 1)
-    mechanism = Refinement.statistical(prior_of(node, inner.type), loss.nano // touched)
-    refined = Refined(mechanism, node.expressions[1].name, inner.type, scale)
+    refined = Refined(prior_of(node, inner.type), node.expressions[1].name, inner.type, scale)
     exact = exact_sql(rows, keys.listed, measured([m.sql for m in inner.measures]), cut)
     columns = [
         duck.call("coalesce", duck.column(f"m{i}", "e"), duck.integer(0)) for i in range(len(inner.measures))
     ]
     truth = as_double(inner.value([duck.cast(c, "HUGEINT") for c in columns]))
-    part = refined_part(refined, truth, exact, keys, planning)
-    if vacuous or planning.never_any(keys.count):
-        part = replace(part, release=release_sql(len(keys.by_node), inner.measures[:1], None), vacuous=True)
-    return replace(part, loss=loss, factor=touched), refined
+    vacuous = vacuous or planning.never_any(keys.count)
+
+    def price(part: Part, terms: Terms) -> Price:
+        if terms.loss.nano // touched < LEAST_NANO:
+            raise too_small(terms.loss, rows.most, touched, grouped=touched > 1)
+        mechanism = Refinement.statistical(refined.prior, terms.loss.nano // touched)
+        part = refined_part(part, refined, mechanism, truth, len(keys.by_node))
+        if vacuous:
+            part = replace(part, release=release_sql(len(keys.by_node), inner.measures[:1], None))
+        return Price(replace(part, loss=terms.loss, factor=touched), mechanism)
+
+    drawn = "statistical", refined.text, duck.text(truth), touched
+    return Draft(planning.part(exact, keys.sets, vacuous=vacuous), drawn, price), refined
+
+
+def refined_call(refined: Refined, number: int, planning: Planning) -> AggregateCall:
+    """The call of a draw from a prior; its noise is how far off it is expected to be where the prior is right."""
+    noise = later(_expected, planning.source(number))
+    return AggregateCall(refined, (duck.column("m0", f"r{number}"),), noise)
+
+
+def _expected(mechanism: Refinement) -> Noise:
+    return Noise((mechanism.expected_distance,), lambda _: ())
 
 
 def aggregate_of(node: exp.Expr, rows: JoinedRows, planning: Planning) -> Count | Sum | Average:
@@ -159,11 +178,8 @@ def prior_of(node: exp.Expr, kind: SqlType) -> Prior:
     return prior
 
 
-def refined_part(
-    refined: Refined, truth: nodes.Expr, exact: ExactQuery, keys: Keys, planning: Planning
-) -> Part:
+def refined_part(part: Part, refined: Refined, mechanism: Refinement, truth: nodes.Expr, keys: int) -> Part:
     """A part that draws around a truth, a DOUBLE or a text: what both forms share."""
-    mechanism = refined.mechanism
     epsilon = nodes.Number(f"{mechanism.nano // NANO}.{mechanism.nano % NANO:09d}")
     drawn = duck.call(
         "_dp_refine_label" if mechanism.prior.labelled else "_dp_refine",
@@ -174,17 +190,13 @@ def refined_part(
         duck.double(0.0),
     )
     words = f"refinement {mechanism.kind} {refined.text}"
-    return Part(
-        query=exact.query,
-        truncated=1 in exact.parameters,
-        release=refined_sql(len(keys.by_node), duck.text(refined.place(drawn))),
-        keys=keys.sets,
-        measures=1,
+    return replace(
+        part,
+        release=refined_sql(keys, duck.text(refined.place(drawn))),
         # What the measures stand for: the same whole numbers are another truth in another unit.
         box=f"{words} of {duck.text(truth)}",
         noise=f"{words if len(words) <= MOST_TOLD else words[:MOST_TOLD] + '...'} nano={mechanism.nano}",
         why=f"expected distance {mechanism.expected_distance:.6g} where the prior is right",
         loss=mechanism.loss,
-        inputs=planning.inputs_of(exact.parameters),
         refined=True,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import cast
 
 from msgspec import Struct, field
 from sqlglot import exp
@@ -10,10 +11,14 @@ from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import Average, ReleasedAverage
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.geometric import GeometricMean
+from dpproxy.aggregates.mode import Mode
 from dpproxy.aggregates.model import Aggregate, Noise
+from dpproxy.aggregates.order import OrderStatistic
+from dpproxy.aggregates.prior import Refined
 from dpproxy.aggregates.statistic import Statistic
 from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import is_open, later
 from dpproxy.algebra.plan import Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -35,6 +40,8 @@ from udfs.mechanisms.averaged import Draw
 
 OF_RELEASED = (Average, Statistic, GeometricMean)
 """Aggregates whose errors depend on what is released."""
+OF_RANKS = (OrderStatistic, Mode, Refined)
+"""Aggregates whose intervals take no noise."""
 
 
 class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
@@ -49,28 +56,42 @@ class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
     _errors: dict[Fraction, Error] = field(default_factory=dict)
     _intervals: dict[tuple[object, ...], tuple[nodes.Expr, nodes.Expr]] = field(default_factory=dict)
 
+    def of(self, noise: Noise) -> "AggregateCall":
+        """With that noise."""
+        return AggregateCall(self.aggregate, self.columns, noise, self.law)
+
     def error(self, confidence: Fraction) -> Error:
         """What is predicted of the row that is farthest off, computed once."""
         found = self._errors.get(confidence)
         if found is None:
-            found = self._errors[confidence] = self.aggregate.error(self.noise, confidence)
+            found = self._errors[confidence] = later(
+                type(self.aggregate).error, self.aggregate, self.noise, confidence
+            )
         return found
+
+    @property
+    def _single(self) -> tuple[Draw, ...]:
+        """The draws, where each number of a row is one that no other row has: as it is released by itself, it is."""
+        draws = self.noise.draws
+        if is_open(self.noise):
+            return tuple(cast("Draw", draws[place]) for place in range(len(self.columns)))
+        single = tuple(d for d in draws if isinstance(d, Draw) and d.terms == 1 and self.law is None)
+        return single if len(single) == len(draws) else ()
 
     @property
     def draw(self) -> tuple[Draw, float] | None:
         """The draw of a count or sum that is one in each row, which no other row has, and the worth of its step."""
-        match self.noise.draws:
-            case (Draw(terms=1) as draw,) if self.law is None and isinstance(self.aggregate, Count | Sum):
+        match self._single:
+            case (draw,) if isinstance(self.aggregate, Count | Sum):
                 return draw, self.aggregate.weights[0]
         return None
 
     @property
     def mean(self) -> ReleasedAverage | None:
         """An average that is one draw in each row, which no other row has."""
-        match self.noise.draws:
-            case (Draw(terms=1) as total, Draw(terms=1) as number) if self.law is None:
-                if isinstance(self.aggregate, Average):
-                    return ReleasedAverage(self.aggregate, self.columns, self.noise, (total, number))
+        match self._single:
+            case (total, number) if isinstance(self.aggregate, Average):
+                return ReleasedAverage(self.aggregate, self.columns, self.noise, (total, number))
         return None
 
     def by_law(self, made: Callable[[Noise], nodes.Expr]) -> nodes.Expr:
@@ -93,7 +114,7 @@ class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
         """How far the value of a row may be off: a DOUBLE, of one that is ``OF_RELEASED`` numbers."""
         taken = self.aggregate
         if isinstance(taken, Average):
-            return self.by_law(lambda noise: taken.distance(self.columns, noise, confidence))
+            return self.by_law(lambda n: duck.made(Average.distance, taken, self.columns, n, confidence))
         value, (low, high) = taken.value(self.columns).sql, self.interval(confidence)
         return f.greatest(f.minus(high, value), f.minus(value, low))
 
@@ -102,8 +123,12 @@ class AggregateCall(PartlyShown, PartlyCompared, Struct, frozen=True):
         asked = confidence, self.columns, self.law
         found = self._intervals.get(asked)
         if found is None:
-            ends = [self.aggregate.interval(self.columns, noise, confidence) for noise in self._laws]
-            low, high = (self._of_row(each) for each in zip(*ends, strict=True))
+            of, of_noise = self.aggregate, type(self.aggregate).interval
+            if isinstance(of, OF_RANKS):
+                ends = [of.interval(self.columns, self.noise, confidence)]
+            else:
+                ends = [later(of_noise, of, self.columns, noise, confidence) for noise in self._laws]
+            low, high = (self._of_row([duck.held(each[place]) for each in ends]) for place in (0, 1))
             found = self._intervals[asked] = low, high
         return found
 
@@ -216,7 +241,10 @@ def _high(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
 
 def _sd(call: AggregateCall, confidence: Fraction) -> nodes.Expr:
     del confidence
-    return call.by_law(lambda noise: call.aggregate.noise_sd(call.columns, noise))
+    of, of_noise = call.aggregate, type(call.aggregate).noise_sd
+    if isinstance(of, OF_RANKS):
+        return of.noise_sd(call.columns, call.noise)
+    return call.by_law(lambda noise: duck.made(of_noise, of, call.columns, noise))
 
 
 DP_FUNCTIONS: dict[str, Callable[[AggregateCall, Fraction], nodes.Expr]] = {

@@ -29,6 +29,7 @@ from dpproxy.planner.keys.grouping import group_keys
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.protected import ORDERED, Plan, RowsQuery, shown_type
 from dpproxy.planner.release.exact import exact_sql
+from dpproxy.planner.release.pricing import ANY_TERMS
 from dpproxy.planner.reuse.cube_form import CubeForm, cube_form, has_rest
 from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rows.from_rows import rows_of
@@ -41,7 +42,6 @@ from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal, UnitLost, Unsupported
 from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.views.columns import Listed, NumberColumn, ViewColumn
-from udfs.privacy import NANO, Loss
 
 MOST_MEASURES = 16
 DIGITS = 6
@@ -116,7 +116,7 @@ def cube_query(name: str, text: str, context: Context, plan: Plan) -> CubeQuery:
 
 
 def _compiled(name: str, cube: Cube, context: Context, plan: Plan) -> CubeQuery:
-    planning = Planning(context, Parameters(), Loss(NANO), delta=Fraction(1, 10**6))
+    planning = Planning(context, Parameters(), ANY_TERMS)
     view = exp.Table(this=exp.to_identifier(name, quoted=True))
     rows, called, grouped = _rows(cube, planning, Env(plan=plan, view=view))
     owner = find_owner(planning.tables, context)

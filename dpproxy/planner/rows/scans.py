@@ -16,6 +16,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.access import Context
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import TableLayout, layout_of, prepared_scan
+from dpproxy.planner.release.pricing import ANY_TERMS
 from dpproxy.planner.rows.fields import Declared, Field, Identifier, KeyPart, PresenceField, Public
 from dpproxy.planner.rows.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.rows.relation import Scan
@@ -24,7 +25,6 @@ from dpproxy.policy.model import Between, Domain, Exposure, Members, Policy, Ref
 from dpproxy.policy.units import are_of_one_unit, unit_table
 from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import DATE, FLOATS, NUMERIC, PLAIN, TEXTS, TIMESTAMPTZ, Column
-from udfs.privacy import NANO, Loss
 
 
 def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: bool) -> Scan:
@@ -109,7 +109,7 @@ def prepared_layout(table: TablePolicy, planning: Planning) -> TableLayout | Non
 
 def prepared_names(context: Context) -> frozenset[str]:
     """The names of all prepared tables of a policy."""
-    planning, policy = Planning(context, Parameters(), Loss(NANO)), context.policy
+    planning, policy = Planning(context, Parameters(), ANY_TERMS), context.policy
     protected = [t for t in policy.tables.values() if t.unit is not None and t.name in context.schema.tables]
     layouts = [prepared_layout(t, planning) for t in protected]
     return frozenset(found.table.name for found in layouts if found is not None)

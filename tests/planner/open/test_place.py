@@ -3,9 +3,9 @@ from dpproxy.algebra.plan import PublicPlan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.open.place import is_public, placed, reads_release
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.release.pricing import ANY_TERMS
 from tests import reading
 from tests.golden.world import World, plan_any, plan_of
-from udfs.privacy import Loss
 
 
 def read(sql: str) -> nodes.Query:
@@ -17,7 +17,7 @@ def read(sql: str) -> nodes.Query:
 
 
 def place(sql: str) -> tuple[str, list[str]]:
-    planning = Planning(None, Parameters(), Loss(1))  # type: ignore[arg-type] - the context is not read
+    planning = Planning(None, Parameters(), ANY_TERMS)  # type: ignore[arg-type] - the context is not read
     return printing.text(placed(read(sql), planning)), [*map(printing.text, planning.publics)]
 
 

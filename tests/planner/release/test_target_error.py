@@ -16,6 +16,7 @@ from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context, Estimates
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.query import plan_query
+from dpproxy.planner.release.pricing import Draft, Price, Terms
 from dpproxy.planner.release.target_error import predicted
 from dpproxy.values.errors import InvalidParameter
 from tests.golden.world import ANALYST, World, build
@@ -77,21 +78,24 @@ def test_the_least_epsilon_of_three_digits_is_found(world: World, sql: str, erro
     assert f"dp.target_error = {error}: worst half-width" in found.solved
 
 
-@pytest.mark.parametrize(("guessed", "wrong"), [(1, 1), (2, 0)])
-def test_each_epsilon_is_planned_once_whatever_the_number_of_parts(
-    world: World, monkeypatch: pytest.MonkeyPatch, guessed: int, wrong: int
+def test_a_statement_is_compiled_once_and_priced_once_at_each_epsilon(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    passes, found = [], query._top
+    compiled, prices, top, priced = [], [], query._top, query.priced
 
     def noted(tree: exp.Expr, planning: Planning) -> object:
-        passes.append(planning.loss.nano)
-        return found(tree, planning)
+        compiled.append(tree)
+        return top(tree, planning)
+
+    def noted_price(drafts: Sequence[Draft], terms: Terms, losses: Sequence[Drawn] | None) -> list[Price]:
+        prices.append(terms.loss.nano)
+        return priced(drafts, terms, losses)
 
     monkeypatch.setattr(query, "_top", noted)
-    monkeypatch.setattr(query, "releases_of", lambda *_: guessed)
+    monkeypatch.setattr(query, "priced", noted_price)
     plan(world, "SELECT count(*), (SELECT sum(x) FROM t) FROM t", "300")
-    assert passes[0] == passes[wrong]  # how many parts there are is known after the first pass of all
-    assert len(set(passes[wrong:])) == len(passes[wrong:]) <= 10
+    assert len(compiled) == 1
+    assert len(set(prices)) == len(prices) <= 10
 
 
 def test_the_worst_column_decides(world: World):
