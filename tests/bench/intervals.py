@@ -51,6 +51,10 @@ SEVERAL = (
         "sum(count(*)) OVER", "SELECT y / 10, sum(count(*)) OVER (ORDER BY y / 10) FROM {shape} GROUP BY 1"
     ),
     Several("sum(avg(x)) OVER", "SELECT k, sum(avg(x)) OVER (ORDER BY k) FROM {shape} GROUP BY 1"),
+    Several(
+        "count(*) - lag(count(*)) OVER",
+        "SELECT y / 10, count(*) - lag(count(*)) OVER (ORDER BY y / 10) FROM {shape} GROUP BY 1",
+    ),
     Several("n - lag(n) OVER", f"SELECT b, n - lag(n) OVER (ORDER BY b) FROM ({COUNTED}) AS q"),
     Several("HAVING count(*) > 1800", COUNTED, "HAVING count(*) > 1800"),
     Several("ORDER BY n DESC LIMIT 3", COUNTED, "ORDER BY n DESC LIMIT 3"),

@@ -10,8 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from math import sqrt
 from typing import cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 
@@ -121,9 +123,36 @@ def single_values(node: exp.Expr, scope: Scope, planning: Planning) -> dict[exp.
     return found
 
 
-def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[int, Mapping[exp.Expr, Block]]:
+class Change(Struct, frozen=True):
+    """A count or sum less that of another row, which has a draw of its own, or of the same row, and then is 0."""
+
+    call: AggregateCall
+
+    def distance(self, _: ReleasedScope, confidence: Fraction) -> Distance | None:
+        """The noise is symmetric: the difference of two draws has the law of their sum."""
+        sd, draw = self.call.error(confidence).noise_sd, self.call.draw
+        return sqrt(2) * sd * widest(draw[0], 2, confidence) if sd and draw else None
+
+
+def _change(node: exp.Expr, scope: ReleasedScope) -> Change | None:
+    """What ``count(*) - lag(count(*)) OVER (...)`` is, in an order of keys; None of anything else."""
+    if type(node) is not exp.Sub or scope.filtered:
+        return None
+    sides = [node.this.unnest(), node.expression.unnest()]
+    other = next((side for side in sides if type(side) is exp.Window), None)
+    [own] = [side for side in sides if side is not other] if other is not None else [node]
+    if other is None or type(other.this) not in _MOVED or other.this.this.unnest() != own:
+        return None
+    call, rest = scope.calls.get(own), other.copy()
+    rest.this.set("this", exp.Null())
+    return Change(call) if call is not None and call.draw and not calls_in(rest, scope.calls) else None
+
+
+def _uses(
+    node: exp.Expr, scope: ReleasedScope, confidence: Fraction
+) -> tuple[int, Mapping[exp.Expr, Block | Change]]:
     """How many bounds an expression takes: of its blocks, its other calls, and those of other rows in windows."""
-    calls, blocks = scope.calls, dict[exp.Expr, Block]()
+    calls, blocks = scope.calls, dict[exp.Expr, Block | Change]()
     alone, windows = set[exp.Expr](), set[exp.Expr]()
 
     def is_end(one: exp.Expr) -> bool:
@@ -135,7 +164,8 @@ def _uses(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> tuple[i
             return True
         elif (
             calls_in(one, calls)
-            and (found := block(one, scope, confidence, partial(_step, scope.scope()))) is not None
+            and (found := _change(one, scope) or block(one, scope, confidence, partial(_step, scope.scope())))
+            is not None
         ):
             blocks[one] = found
         return one in calls or one in windows or one in blocks
@@ -321,7 +351,7 @@ class _OfCalls(Distances):
         self,
         scope: ReleasedScope,
         confidence: Fraction,
-        blocks: Mapping[exp.Expr, Block],
+        blocks: Mapping[exp.Expr, Block | Change],
         singles: Mapping[exp.Expr, Distance],
     ) -> None:
         super().__init__(scope.scope(), {**scope.calls, **blocks, **singles})
@@ -333,7 +363,7 @@ class _OfCalls(Distances):
         if node in self._singles:
             return self._singles[node]
         found = self._known[node]
-        if isinstance(found, Block):
+        if isinstance(found, Block | Change):
             return found.distance(self._released, self._confidence)
         call = self._released.calls[node]
         if isinstance(call.aggregate, Posterior):

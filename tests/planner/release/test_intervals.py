@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -159,6 +160,8 @@ WINDOWS = (
     "avg(count(*)) OVER (ORDER BY g ROWS 2 PRECEDING)",
     "sum(count(*)) OVER (ORDER BY g ROWS BETWEEN CURRENT ROW AND CURRENT ROW)",
     "count(*) - lag(count(*)) OVER (ORDER BY g)",
+    "2 * (lead(sum(age)) OVER (ORDER BY g) - sum(age))",
+    "1.0 * (count(*) - lag(count(*), 2, 9) OVER (PARTITION BY g % 2 ORDER BY g)) / count(*)",
     "first_value(count(*)) OVER (ORDER BY g DESC) + 2 * sum(age)",
     "count(*) * 100.0 / sum(count(*)) OVER ()",
     "sum(avg(age)) OVER (ORDER BY g)",
@@ -190,6 +193,21 @@ def test_the_interval_of_a_window_function_holds_its_value_as_often_as_it_says(w
         widest = max(widest, float(str(high)) - float(str(low)))
     assert missed <= STATEMENTS * 0.05 + 4.9 * math.sqrt(STATEMENTS * 0.05 * 0.95)
     assert 0 < widest < math.inf
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("call", ["count(*)", "sum(age)"])
+def test_a_change_from_one_group_to_another_is_as_near_as_two_draws(world: World, call: str):
+    """Its half-width is at most 1.1 times what 95 % of 40,000 such differences are within, and no less than that."""
+    sql = f"SELECT g, {call} - lag({call}) OVER (ORDER BY g) AS x FROM people GROUP BY g"
+    plan = plan_of(world, sql, {"dp.epsilon": "0.5"})
+    [part], accuracy = plan.parts, plan.outputs[1].accuracy
+    assert part.mechanism is not None
+    assert accuracy is not None
+    assert accuracy.half is not None
+    noise = np.array(part.mechanism.draw(80_000).tolist(), dtype=np.float64)[:, 0].reshape(-1, 2)
+    off = np.quantile(abs(noise[:, 0] - noise[:, 1]), 0.95)
+    assert 0.97 * off <= accuracy.half <= 1.1 * off + 1
 
 
 @pytest.mark.parametrize(
