@@ -1,4 +1,5 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
@@ -61,14 +62,15 @@ def rows_of(**values: Sequence[object]) -> list[Row]:
     return list(product(*(plain | values).values()))
 
 
-def filled(rows: Sequence[Row]) -> duckdb.DuckDBPyConnection:
+@contextmanager
+def filled(rows: Sequence[Row]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database with these rows in ``t``; ``rowid`` tells them apart."""
-    connection = duckdb.connect()
-    connection.execute(DDL)
-    if rows:
-        marks = ", ".join(f"({', '.join('?' * len(COLUMNS))})" for _ in rows)
-        connection.execute(f"INSERT INTO t VALUES {marks}", [v for row in rows for v in row])
-    return connection
+    with empty() as connection:
+        connection.execute(DDL)
+        if rows:
+            marks = ", ".join(f"({', '.join('?' * len(COLUMNS))})" for _ in rows)
+            connection.execute(f"INSERT INTO t VALUES {marks}", [v for row in rows for v in row])
+        yield connection
 
 
 def measured(

@@ -1,7 +1,10 @@
 """What all functions of moments have in common: values, intervals and deviations, for each of them."""
 
 import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from fractions import Fraction
+from functools import cache
 
 import duckdb
 import pytest
@@ -20,6 +23,9 @@ CALLS = [
     "regr_slope(odd, age + pay)",
     *(f"{n}({a})" for n in TWO for a in ("age, height", "pay, small")),
 ]
+
+
+People = Callable[[int, int], duckdb.DuckDBPyConnection]
 
 
 def table(count: int, seed: int) -> list[Row]:
@@ -56,6 +62,13 @@ def limits(call: Statistic) -> tuple[float, float]:
     return low * unit, high * unit
 
 
+@pytest.fixture(scope="module")
+def people() -> Iterator[People]:
+    """Databases of so many of them, which no test changes."""
+    with ExitStack() as stack:
+        yield cache(lambda count, seed: stack.enter_context(filled(table(count, seed))))
+
+
 def exact_of(call: Statistic, connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     (found,) = measured(connection, call.measures)
     return {f"m{i}": value for i, value in enumerate(found)}
@@ -63,28 +76,26 @@ def exact_of(call: Statistic, connection: duckdb.DuckDBPyConnection) -> dict[str
 
 @pytest.mark.parametrize("text", CALLS)
 @pytest.mark.parametrize("count", [2, 7, 300])
-def test_without_noise_it_is_the_engines_own_answer(calls: Calls, text: str, count: int):
+def test_without_noise_it_is_the_engines_own_answer(calls: Calls, people: People, text: str, count: int):
     call = statistic(calls, text)
-    with filled(table(count, count)) as connection:
-        exact = exact_of(call, connection)
-        if exact["m0"] < 2:
-            return
-        theirs = connection.execute(f"SELECT {text} FROM t").fetchone()
+    exact = exact_of(call, people(count, count))
+    if exact["m0"] < 2:
+        return
+    theirs = people(count, count).execute(f"SELECT {text} FROM t").fetchone()
     (ours,) = evaluate([call.value(names(call)).sql], exact)
     assert theirs is not None
     assert ours == pytest.approx(theirs[0], rel=1e-5, abs=1e-4)
 
 
 @pytest.mark.parametrize("text", CALLS)
-def test_an_interval_holds_the_value_before_noise(calls: Calls, text: str):
+def test_an_interval_holds_the_value_before_noise(calls: Calls, people: People, text: str):
     call = statistic(calls, text)
     source = random.Random(5)
     halves = tuple(m.width * 2 for m in call.measures)
     interval = call.interval(names(call), Noise(tuple(map(float, halves)), lambda _: halves), Fraction(9, 10))
     exact, moved = [], []
     for count in (0, 1, 2, 50, 400):
-        with filled(table(count, count)) as connection:
-            found = exact_of(call, connection)
+        found = exact_of(call, people(count, count))
         for _ in range(8):
             exact.append(found)
             moved.append(
@@ -101,14 +112,13 @@ def test_an_interval_holds_the_value_before_noise(calls: Calls, text: str):
 
 
 @pytest.mark.parametrize("text", [c for c in CALLS if not c.endswith("(small, small)")])
-def test_the_deviation_is_the_derivative_by_every_measure(calls: Calls, text: str):
+def test_the_deviation_is_the_derivative_by_every_measure(calls: Calls, people: People, text: str):
     """Not where both sides are one sum: its noise cannot be moved for one side alone.
 
     The factor n / (n - 1) is taken as known, which is off by less than 1 in n.
     """
     call = statistic(calls, text)
-    with filled(table(300, 11)) as connection:
-        exact = exact_of(call, connection)
+    exact = exact_of(call, people(300, 11))
     steps = [m.width * 1e-3 for m in call.measures]
     rows = [
         {n: float(v) + d * (n == f"m{i}") for n, v in exact.items()}

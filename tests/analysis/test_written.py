@@ -4,7 +4,6 @@ import random
 import struct
 from collections.abc import Iterator
 
-import duckdb
 import psycopg
 import pytest
 
@@ -12,6 +11,7 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.written import FLOAT4, FLOAT8, INTERVAL, NUMERIC, written
 from dpproxy.engine.output import _decimal
+from tests.empty import empty, opened
 from tests.postgres import Server, postgres  # noqa: F401 - the fixture
 
 FLOATS = [
@@ -38,7 +38,8 @@ def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
 
 def ours(template: str, kind: str, values: list[float]) -> list[str]:
     text = duck.text(written(template, duck.cast(duck.column("v"), kind)))
-    rows = duckdb.connect().execute(f"SELECT {text} FROM (SELECT unnest(?) AS v)", [values]).fetchall()
+    with empty() as connection:
+        rows = connection.execute(f"SELECT {text} FROM (SELECT unnest(?) AS v)", [values]).fetchall()
     return [row[0] for row in rows]
 
 
@@ -73,10 +74,11 @@ def test_a_numeric_has_the_digits_of_its_answer():
 
 
 def test_intervals_are_written_alike(real: psycopg.Connection):
+    engine = opened()
     for months, days, seconds in INTERVALS:
         value = f"to_months({months}) + to_days({days}) + to_seconds({seconds})"
         text = duck.text(written(INTERVAL, nodes.Formula((value,))))
-        found = duckdb.connect().execute(f"SELECT {text}").fetchone()
+        found = engine.execute(f"SELECT {text}").fetchone()
         parts = (months, days, seconds)
         assert (
             found
