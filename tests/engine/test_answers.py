@@ -18,12 +18,15 @@ from dpproxy.accounting.batch import PATIENCE
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Request, complete
+from dpproxy.backends.process.remote import Remote
 from dpproxy.config.settings import DEFAULTS, PRESENT, moments
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import BudgetExceeded, Cancelled, InvalidParameter
 from tests.proxies import started, write_home
 from udfs.mechanisms import Staircase
+
+pytestmark = pytest.mark.usefixtures("in_process")
 
 DDL = (
     "CREATE TABLE t (k VARCHAR, x INTEGER, y INTEGER NOT NULL, b BOOLEAN NOT NULL)",
@@ -346,6 +349,7 @@ def test_nobody_waits_for_a_charge_whose_statement_failed(engine: Engine, monkey
 
 def test_a_charge_whose_process_ended_is_made_anew_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Both proxies wait for its answer."""
+    monkeypatch.setattr("dpproxy.backends.opening.Remote", Remote)  # one process cannot open a file twice
     home = write_home(tmp_path, DDL, POLICY)
     with started(home) as one, started(home) as other:
         for engine in (one, other):

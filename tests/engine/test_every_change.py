@@ -16,6 +16,8 @@ from tests.engine.test_engine import ROOT, ask
 from tests.proxies import ROOT as ROOT_FOLDER
 from tests.proxies import started, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 DDL = (
     """CREATE TABLE people AS SELECT i AS id, ['f', 'm'][1 + i % 2] AS sex, i % 100 AS age, i % 7 AS cost,
        i % 2 AS kind, ['n', 's'][1 + i % 2] AS region, ['1', '2'][1 + i % 2] AS ward, 'x' AS name, 'A1' AS diagnosis

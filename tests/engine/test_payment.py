@@ -24,6 +24,8 @@ from tests.engine.test_answers import ask as pay
 from tests.engine.test_engine import ANN, BOB, DDL, POLICY, ask
 from tests.proxies import started, write_home
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:

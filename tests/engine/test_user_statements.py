@@ -12,6 +12,8 @@ from dpproxy.config.users import read_users
 from tests.proxies import PASSWORD, Proxy, serving, write_home
 from tests.web.pages import DDL, POLICY
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 Row = tuple[object, ...]
 
 
