@@ -1,12 +1,12 @@
 """What is computed of released numbers beside an answer is what the engine computes of them."""
 
-import duckdb
 import numpy as np
 import pytest
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.evaluation import evaluate
 from dpproxy.analysis import duck
+from tests.empty import empty
 from tests.golden.world import World, build, plan_of
 
 COLUMNS = {
@@ -30,7 +30,7 @@ EXPRESSIONS = (
 @pytest.mark.parametrize("expression", EXPRESSIONS, ids=duck.text)
 def test_values_are_those_of_the_engine(expression: nodes.Expr):
     text = f"SELECT ({duck.text(expression)})::DOUBLE FROM (SELECT unnest($1) AS a, unnest($2) AS b)"
-    with duckdb.connect(":memory:", config={"threads": "1"}) as engine:
+    with empty() as engine:
         found = engine.execute(text, [each.tolist() for each in COLUMNS.values()]).fetchall()
     expected = [np.nan if value is None else value for (value,) in found]
     np.testing.assert_allclose(evaluate(expression, COLUMNS), expected, rtol=1e-12)
@@ -66,7 +66,7 @@ def test_the_half_width_of_a_row_holds_its_bounds_and_is_no_farther(world: World
     assert accuracy is not None
     assert accuracy.far is not None
     drawn = ", ".join(f"{count if n == 0 else count * 3 + n}::HUGEINT AS m{n}" for n in range(part.measures))
-    with duckdb.connect(":memory:", config={"threads": "1"}) as engine:
+    with empty() as engine:
         [row] = engine.execute(f"WITH r0 AS (SELECT {drawn}) {plan.answer}").fetchall()
     columns = {f"c{i}": np.array([float(value)]) for i, value in enumerate(row)}
     value, low, high = map(float, row[:3])

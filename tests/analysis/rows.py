@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -101,8 +102,20 @@ def columns() -> dict[str, Column]:
     return {name: Column(name, made.type, made.not_null) for name, made in COLUMNS.items()}
 
 
-def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """A database with the table ``t``, new or in a new file: each column walks over its edges, in steps of its own."""
+def connect(path: str = "") -> duckdb.DuckDBPyConnection:
+    """A database with the table ``t``, in a new file or in memory, where one serves all: its rows are only read.
+
+    Each column walks over its edges, in steps of its own.
+    """
+    return _made(path) if path else _in_memory().cursor()
+
+
+@cache
+def _in_memory() -> duckdb.DuckDBPyConnection:
+    return _made(":memory:")
+
+
+def _made(path: str) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(path, config=LOCKED)
     parts = ", ".join(f"{n} {m.engine}{' NOT NULL' if m.not_null else ''}" for n, m in COLUMNS.items())
     connection.execute(f"CREATE TABLE t (i INTEGER, {parts})")

@@ -7,7 +7,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,12 +14,12 @@ from hypothesis import strategies as st
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.policy.model import Scalar
+from tests.empty import empty
 
 
 def read(sql: str) -> object:
-    connection = duckdb.connect()
-    row = connection.execute(f"SELECT {sql}").fetchone()
-    connection.close()
+    with empty() as connection:
+        row = connection.execute(f"SELECT {sql}").fetchone()
     return row[0] if row else None
 
 

@@ -15,6 +15,7 @@ from dpproxy.backends.duckdb import snapshot as module
 from dpproxy.backends.duckdb.snapshot import snapshot
 from dpproxy.backends.duckdb.source import DuckDB
 from dpproxy.values.errors import StartupError
+from tests.empty import empty
 
 Lines = list[str]
 
@@ -38,7 +39,7 @@ def rows(file: Path, sql: str) -> list[tuple[object, ...]]:
 
 
 def write_parquet(file: Path, select: str) -> None:
-    with duckdb.connect() as connection:
+    with empty() as connection:
         connection.sql(select).write_parquet(str(file))
 
 

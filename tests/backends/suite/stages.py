@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 
@@ -61,7 +62,12 @@ def asked(source: Source, part: Part) -> Rows:
 
 
 class Reference:
-    """DuckDB itself over the rows of a file that nobody writes to: one connection for all parts of a test."""
+    """DuckDB itself over the rows of a file that nobody writes to: one connection for all parts of a test.
+
+    What it gave over the same rows, when another engine was compared with it, is not computed again.
+    """
+
+    _known: ClassVar[dict[object, Rows | None]] = {}
 
     def __init__(self, file: Path) -> None:
         self._connection = duckdb.connect(config={"threads": "1"})
@@ -70,9 +76,23 @@ class Reference:
         )
         for name, value in LOCKED.items():
             self._connection.execute(f"SET {name} = '{value}'")
+        named = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'held' ORDER BY ALL"
+        names = [name for (name,) in self._connection.execute(named).fetchall()]
+        rows = [self._connection.execute(f"FROM {quoted(name)}").fetchall() for name in names]
+        self._rows = repr((names, rows))
 
     def expected(self, part: Part) -> Rows | None:
         """None where what it gives depends on which rows of a unit are kept, which each engine chooses anew."""
+        key = (
+            self._rows,
+            part.exact,
+            tuple((table.name, printing.text(table.query)) for table in part.prepares),
+        )
+        if key not in self._known:
+            self._known[key] = self._by_any_secret(part)
+        return self._known[key]
+
+    def _by_any_secret(self, part: Part) -> Rows | None:
         is_cut = part.truncated or any(table.truncated for table in part.prepares)
         first, *others = SECRETS if is_cut else (SECRET,)
         found = self._computed(part, first)

@@ -93,7 +93,10 @@ def test_a_golden_statement_gives_the_same_numbers_or_is_refused_first(
     file = tmp_path / "world.duckdb"
     world = replace(world_of(golden.header, file), prepared=engine.prepared)
     refused = 0
-    with opened(engine, file, tmp_path, request) as source, closing(Reference(file)) as reference:
+    with (
+        opened(engine, file, tmp_path, request) as source,
+        closing(Reference(file)) as reference,
+    ):
         for record in records:
             for part in parts_of(world, record.statement, record.options):
                 if is_refused(source, part):

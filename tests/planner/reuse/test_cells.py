@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -280,6 +281,11 @@ GROUPED = (
 )
 
 
+@cache
+def world_of_visits() -> World:
+    return replace(build(VISITS), prepared=True)
+
+
 @CALM
 @given(
     rows=st.lists(
@@ -294,7 +300,7 @@ GROUPED = (
 )
 def test_groups_that_a_person_is_left_out_of_are_those_of_each_statement(rows: list[Row]):
     """MAX GROUPS leaves other rows out of each grouping: what follows from cells, or from another grouping, has none."""
-    world = replace(build(VISITS), prepared=True)
+    world = world_of_visits()
     cube = cube_of(world, "v (ward, ok) MEASURES (count(*), sum(hours))")
     parts = [part_of(world, sql) for sql in GROUPED]
     tables = Tables(world)
