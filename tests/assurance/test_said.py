@@ -21,6 +21,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.accuracy import accuracy_notice, figure
 from dpproxy.engine.engine import Engine
 from dpproxy.planner.accept import parse
+from tests.empty import empty
 from tests.golden.world import World, build, plan_of
 from tests.proxies import started, write_home
 
@@ -190,7 +191,7 @@ def answered(plan: Plan, released: Sequence[Sequence[int]], key: int) -> list[tu
     columns = {f"m{n}": pa.array(each, pa.int64()) for n, each in enumerate(zip(*released, strict=True))}
     table = pa.table({"o": pa.array(range(len(released))), "k0": pa.array([key] * len(released)), **columns})
     wide = ", ".join(f"{name}::HUGEINT AS {name}" for name in columns)
-    with duckdb.connect(":memory:", config={"threads": "1"}) as connection:
+    with empty() as connection:
         connection.register("released", table)
         return connection.execute(f"WITH r0 AS (SELECT o, k0, {wide} FROM released) {plan.answer}").fetchall()
 
