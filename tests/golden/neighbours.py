@@ -112,9 +112,10 @@ def _without(world: World, owned: Owners, units: frozenset[object]) -> dict[str,
 
 
 def shuffled(rows: dict[str, list[Row]], seed: int) -> dict[str, list[Row]]:
-    """The same rows stored in another order."""
-    source = random.Random(seed)
-    return {name: source.sample(listed, len(listed)) for name, listed in rows.items()}
+    """The same rows stored in another order, which is each table's own: of one that has not changed it is the same."""
+    return {
+        name: random.Random(f"{seed} {name}").sample(listed, len(listed)) for name, listed in rows.items()
+    }
 
 
 def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:

@@ -231,18 +231,24 @@ class Tables:
         self._connection = _IDLE.pop() if _IDLE else duckdb.connect(":memory:", config={"threads": "2"})
         self._connection.execute(f"ATTACH ':memory:' AS {PREPARED}; ATTACH ':memory:' AS tables; USE tables")
         self._prepared: set[str] = set()
+        self._rows: dict[str, str] = {}
         for statement in world.ddl:
             self._connection.execute(statement)
 
     def fill(self, rows: dict[str, list[Row]]) -> None:
-        """Empty every table and insert these rows, in this order; what was prepared of others is built anew."""
+        """Have these rows in every table, in this order; what was prepared of others is built anew."""
         self._prepared.clear()
         for name, listed in rows.items():
+            text = repr(listed)  # which tells 0.0 and -0.0 apart
+            if self._rows.get(name) == text:
+                continue
+            self._rows.pop(name, None)
             self._connection.execute(f'DELETE FROM "{name}"')
             if listed:
                 places = ", ".join(f"({', '.join('?' for _ in row)})" for row in listed)
                 values = [value for row in listed for value in row]
                 self._connection.execute(f'INSERT INTO "{name}" VALUES {places}', values)
+            self._rows[name] = text
 
     def exact(self, part: Part, values: Sequence[object] = (), secret: str = SECRET) -> Vector:
         """The exact stage of one part, completed to every declared key; ``values`` are those of its inputs."""
