@@ -86,6 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """For modules that start an engine for most of their tests, and none of whose tests is about its process."""
-    from tests.proxies import InProcess  # noqa: PLC0415 - which loads all of the proxy
+    from tests.proxies import InProcess, release_stage  # noqa: PLC0415 - which loads all of the proxy
 
     monkeypatch.setattr("dpproxy.backends.opening.Remote", InProcess)
+    monkeypatch.setattr("dpproxy.engine.answers.ReleaseStage", release_stage)

@@ -6,17 +6,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpproxy.backends.duckdb.source import DuckDB
+from dpproxy.backends.release import ANSWERS, ReleaseStage
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
 from dpproxy.config.users import UsersFile, add_user
 from dpproxy.engine.databases import open_databases
 from dpproxy.engine.engine import Engine
 from dpproxy.server.listener import Server
+from dpproxy.values.recent import Recent
 from tests.backends.inline import Inline
 from tests.empty import database
 
@@ -142,6 +145,28 @@ class InProcess(Inline):
         assert not schemas  # a file with several is served by ``Remote`` alone
         del limit  # it is kept in ``tests/backends``, and so are interrupts
         super().__init__(DuckDB(path, threads=threads, memory=memory, prepared=prepared))
+
+
+class _Kept(ReleaseStage):
+    """One that the next engine of this process has, since its functions take longer to make known than most tests."""
+
+    def close(self) -> None:
+        self._drawing.shutdown()
+        self._pool.close()
+        _STAGES.append(self)
+
+
+_STAGES: list[ReleaseStage] = []
+
+
+def release_stage() -> ReleaseStage:
+    """One without draws and answers."""
+    if not _STAGES:
+        return _Kept()
+    found = _STAGES.pop()
+    found._pool._empty()
+    found._drawing, found._answered = ThreadPoolExecutor(1, "drawing"), Recent(ANSWERS)
+    return found
 
 
 def spawn(file: Path) -> Proxy:
