@@ -62,6 +62,7 @@ from dpproxy.planner.rewrites.listed_extremes import with_places
 from dpproxy.planner.rewrites.lookups import with_lookups
 from dpproxy.planner.rewrites.memberships import with_memberships
 from dpproxy.planner.rewrites.public_keys import among_listed
+from dpproxy.planner.rewrites.referrers import with_referrers
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
 from dpproxy.planner.rewrites.two_steps import ROWS, in_two, over_sets
 from dpproxy.planner.rows.derive import derive, refuse_cut, renamed
@@ -242,7 +243,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     select = _joined(among_listed(select, planning, env), planning, env, top=top)
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
-        return open_select(select, found, planning, env, top=top)
+        return _of_nobody(select, found, alias, planning, env, top=top)
     if any(isinstance(e.relation, Lateral) for e in found):
         plain = _joined_laterals(select, found, planning, env)
         if plain is not None:
@@ -254,6 +255,16 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
         if is_individual(select):
             return individual(select, found, planning, env)
     return _of_rows(select, found, alias, planning, env, top=top)
+
+
+def _of_nobody(
+    select: exp.Select, found: list[FromEntry], alias: str, planning: Planning, env: Env, *, top: bool
+) -> Relation:
+    """A SELECT over rows that are nobody's, which may be counted by whether somebody's refer to them."""
+    counted = with_referrers(select, planning, env)
+    if counted is not None:
+        return _select(counted, alias, planning, env, top=top)
+    return open_select(select, found, planning, env, top=top)
 
 
 def _joined(select: exp.Select, planning: Planning, env: Env, *, top: bool) -> exp.Select:

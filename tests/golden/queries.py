@@ -61,6 +61,9 @@ FROMS = (
     From("visits v JOIN codes k ON v.i < k.k", "v.person", ("v.i", "v.d"), ("k.c",)),
     From("people p CROSS JOIN codes k", "p.id", ("p.i", "k.k"), ("k.c", "p.c")),
     From("codes", "codes.k", ("k",), ("c",)),
+    From("codes o", "o.k", ("o.k",), ("o.c", "k"), where="EXISTS (SELECT 1 FROM visits x WHERE x.c = o.c AND {c})"),
+    From("codes", "k", ("k",), ("c",), where="k IN (SELECT i FROM visits WHERE {c})"),
+    From("codes o", "o.k", ("o.k",), ("o.c",), where="o.k > 0 AND NOT EXISTS (SELECT 1 FROM visits x WHERE x.i = o.k)"),
     From(_S, "s.person", ("s.j", "d"), ("s.c", "j")),
     From("people p JOIN " + _S + " ON s.person = p.id", "p.id", ("s.j", "p.i"), ("s.c", "p.y")),
     From(_EACH, "e.person", ("e.n", "e.s"), ("e.n", "e.s")),
@@ -208,7 +211,7 @@ def statements(draw: st.DrawFn) -> Statement:
     about = draw(st.sampled_from(ABOUT))
     tables = source.sql.format(j=draw(st.sampled_from(JOINS)), c=about)
     keys, group = draw(groupings(source))
-    parts = [source.where, *draw(st.lists(conditions(source), max_size=2))]
+    parts = [source.where.format(c=about), *draw(st.lists(conditions(source), max_size=2))]
     shown = draw(st.lists(calls(source), min_size=1, max_size=3))
     clause = " AND ".join(f"({p})" for p in parts if p)
     text = f"{source.head.format(c=about)}SELECT {', '.join([*keys, *shown])} FROM {tables}"

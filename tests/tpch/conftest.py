@@ -9,7 +9,7 @@ import pytest
 from dpproxy.engine.engine import Engine
 from examples.tpch.generate import generate
 from tests.proxies import started
-from tests.tpch.questions import write_proxy
+from tests.tpch.questions import write_proxy, write_proxy_by_line
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +22,15 @@ def tpch_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tpch_engine(tpch_data: Path) -> Iterator[Engine]:
     with started(write_proxy(tpch_data.parent)) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def tpch_by_line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The same with a line as the privacy unit."""
+    folder = tmp_path_factory.mktemp("by_line")
+    generate(folder / "data.duckdb", 0.01)
+    with started(write_proxy_by_line(folder)) as engine:
         yield engine
 
 

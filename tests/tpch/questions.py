@@ -23,6 +23,15 @@ ALTER TABLE customer SET PRIVACY CEILING EPSILON 1000000000 DELTA 0.1;
 CREATE PRIVACY BUDGET tpch LIMIT EPSILON 1000000000 DELTA 0.1 MAX EPSILON 1000000 DEFAULT EPSILON 1000000;
 """
 """Epsilon 1,000,000 a statement: noise is next to nothing, so that answers can be compared."""
+BY_LINE = """
+ALTER TABLE lineitem SET PRIVACY KEY ROW;
+ALTER TABLE lineitem SET PRIVACY CEILING EPSILON 1000000000 DELTA 0.1;
+ALTER TABLE lineitem ALTER COLUMN l_orderkey SET PRIVACY DOMAIN REFERENCES orders (o_orderkey);
+CREATE PRIVACY BUDGET tpch LIMIT EPSILON 1000000000 DELTA 0.1 MAX EPSILON 1000000 DEFAULT EPSILON 1000000;
+GRANT SELECT ON lineitem TO analyst WITH PRIVACY BUDGET tpch;
+"""
+"""One line is one unit: whoever sells is protected, and customers and their orders are public."""
+OTHERS = ("customer", "orders", "part", "supplier", "partsupp", "nation", "region")
 ANALYST = Caller("ann", frozenset({"analyst"}), "tpch")
 _STATEMENT = re.compile(r"((?:WITH|SELECT)\b.*?);", re.DOTALL)
 
@@ -40,6 +49,18 @@ class Outcome:
 def write_proxy(folder: Path) -> Path:
     """Policy and configuration beside ``data.duckdb``, which stands there already."""
     return write_home(folder, (), (EXAMPLE / "policy.sql").read_text(encoding="utf-8") + LOUD)
+
+
+def write_proxy_by_line(folder: Path) -> Path:
+    """The same with a line as the privacy unit: the example's domains of its columns, and all other tables public."""
+    own = [
+        statement.strip()
+        for statement in (EXAMPLE / "policy.sql").read_text(encoding="utf-8").split(";")
+        if "ALTER TABLE lineitem ALTER COLUMN" in statement
+    ]
+    public = [f"ALTER TABLE {name} SET PRIVACY PUBLIC" for name in OTHERS]
+    given = [f"GRANT SELECT ON {', '.join(OTHERS)} TO analyst"]
+    return write_home(folder, (), ";\n".join([*public, *own, *given, BY_LINE.strip()]))
 
 
 def ask(engine: Engine, sql: str, *, follow: bool = True) -> Outcome:
