@@ -17,6 +17,7 @@ from dpproxy.analysis.scopes import ExpressionLevel, Scope, exact
 from dpproxy.analysis.typed import WIDEST, Typed, as_scaled, null, number
 from dpproxy.analysis.unseen import Unseen
 from dpproxy.values.errors import (
+    DateOutOfRange,
     InvalidMoment,
     InvalidText,
     NumberOutOfRange,
@@ -273,6 +274,8 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
         raise NumberOutOfRange(f"value out of range for type {kind.shown}") from error
     except (ValueError, KeyError) as error:
         is_moment = kind.oid in MOMENTS
+        if isinstance(error, datetimes.NoSuchMoment):
+            raise DateOutOfRange("date/time field value out of range", position=position(node)) from error
         invalid = (InvalidMoment if is_moment else InvalidText)(
             f"invalid input syntax for type {kind.shown}", position=position(node)
         )

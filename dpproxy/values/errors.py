@@ -76,7 +76,7 @@ class NumberOutOfRange(Refusal):
 
 
 class DateOutOfRange(Refusal):
-    """A date or timestamp outside the years 1 to 9999 that is not infinity."""
+    """A date or timestamp that there is not, or outside the years 1 to 9999 and not infinity."""
 
     sqlstate = "22008"
 

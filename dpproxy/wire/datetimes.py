@@ -26,6 +26,10 @@ _MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _TICK: Final = timedelta(microseconds=1)
 
 
+class NoSuchMoment(ValueError):
+    """A date or a time with a field that is out of its range, as in 2024-13-01."""
+
+
 class Endless(Enum):
     """The moments after and before all others, as they are written."""
 
@@ -53,10 +57,12 @@ def _matched(data: bytes) -> dict[str, str | None]:
 def _local(parts: dict[str, str | None]) -> datetime:
     """The written date and time, without a zone."""
     written = parts["day"] or ""
-    year, month, of_month = written.split("-") if "-" in written else (written[:4], written[4:6], written[6:])
-    day = date(int(year), int(month), int(of_month))
+    year, month, day = written.split("-") if "-" in written else (written[:4], written[4:6], written[6:])
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
-    moment = datetime(day.year, day.month, day.day, hour, minute, second)  # noqa: DTZ001 - a timestamp has no zone
+    try:
+        moment = datetime(int(year), int(month), int(day), hour, minute, second)  # noqa: DTZ001 - it has no zone
+    except ValueError as error:
+        raise NoSuchMoment from error
     return moment + fraction(parts["fraction"]) * _TICK
 
 

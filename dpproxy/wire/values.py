@@ -30,7 +30,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from dpproxy.values import pgtypes as t
-from dpproxy.values.errors import InvalidMoment, InvalidText, NumberOutOfRange, Unsupported
+from dpproxy.values.errors import DateOutOfRange, InvalidMoment, InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.values.pgtypes import SqlType
 from dpproxy.wire import arrays, datetimes, documents, floats, intervals, numeric, objects, times
 
@@ -284,6 +284,8 @@ def decode(type: SqlType, data: bytes, format: int) -> object:  # noqa: A002 - t
         if type.oid in t.VECTORS and not format:
             return arrays.read_vector(data, read)
         return (arrays.read_text, arrays.read_binary)[format](data, read)
+    except datetimes.NoSuchMoment:
+        raise DateOutOfRange("date/time field value out of range") from None
     except (ValueError, struct.error):
         invalid = InvalidMoment if (element or type).oid in t.MOMENTS and not format else InvalidText
         raise invalid(f"invalid {_FORMATS[format]} input for type {type.shown}") from None

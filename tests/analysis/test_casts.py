@@ -9,6 +9,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import ExpressionLevel
 from dpproxy.values.errors import (
+    DateOutOfRange,
     InvalidParameter,
     InvalidText,
     NumberOutOfRange,
@@ -68,10 +69,18 @@ def test_other_casts_are_refused(text: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["'x'::int", "'1/2'::numeric", "'nan'::int", "'2000-13-01'::date", "'1_0'::int"]
+    "text", ["'x'::int", "'1/2'::numeric", "'nan'::int", "'2000-1301'::date", "'1_0'::int"]
 )
 def test_a_literal_that_does_not_read_is_refused(text: str):
     with pytest.raises(InvalidText):
+        compiled(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["'2000-13-01'::date", "'2001-02-29'::timestamp", "'2000-01-01 25:00'::timestamp"]
+)
+def test_a_day_that_there_is_not_is_out_of_range(text: str):
+    with pytest.raises(DateOutOfRange):
         compiled(text)
 
 

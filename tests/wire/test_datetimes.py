@@ -7,7 +7,7 @@ from psycopg import adapters
 from psycopg.adapt import PyFormat
 from psycopg.pq import Format
 
-from dpproxy.values.errors import InvalidMoment, InvalidText, NumberOutOfRange
+from dpproxy.values.errors import DateOutOfRange, InvalidMoment, InvalidText, NumberOutOfRange
 from dpproxy.values.pgtypes import BY_OID, DATE, TIMESTAMP
 from dpproxy.wire import datetimes as d
 from dpproxy.wire.values import decode
@@ -91,15 +91,23 @@ def test_more_than_six_digits_round():
 @pytest.mark.parametrize(
     "text",
     [
-        b"", b"2024-13-01", b"2024-02-30", b"24-01-01", b"2024-01-01 25:00", b"2024-01-01 BC", b"infinite",
-        b"2024-W01-1", b"2024-01-01 00:00:61", b"2024-01-01 00:00+16", b"2024-01-01-02", b"20240101-02",
-        b"2024-01-01 00:00+01:99", b"2024-01-01 00:00+010203", b"2024-01-01\x1c", b"\xff",
+        b"", b"24-01-01", b"2024-01-01 BC", b"infinite", b"2024-W01-1", b"2024-01-01 00:00+16", b"2024-01-01-02",
+        b"20240101-02", b"2024-01-01 00:00+01:99", b"2024-01-01 00:00+010203", b"2024-01-01\x1c", b"\xff",
     ],
 )  # fmt: skip
 def test_not_a_date(text: bytes):
     for oid in KINDS:
         with pytest.raises(InvalidMoment):
             decode(BY_OID[oid], text, 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-13-01", "2024-02-30", "20230229", "2024-01-01 25:00", "2024-01-01 00:00:61"]
+)
+def test_no_such_day_or_hour(text: str):
+    for oid in KINDS:
+        with pytest.raises(DateOutOfRange):
+            decode(BY_OID[oid], text.encode(), 0)
 
 
 def test_bc_and_what_is_after_9999_are_out_of_range():
