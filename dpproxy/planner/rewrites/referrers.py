@@ -5,7 +5,7 @@ with the rows that refer to it: what a person pays for is how many rows they hav
 rows refer to are all the others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -19,6 +19,7 @@ from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env
 
 _OTHERS = ("with_", "group", "having", "distinct", "order", "limit", "offset", "windows", "qualify")
+_GROUPED = exp.Group | exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple
 
 
 def with_referrers(select: exp.Select, planning: Planning, env: Env) -> exp.Select | None:
@@ -41,7 +42,35 @@ def with_referrers(select: exp.Select, planning: Planning, env: Env) -> exp.Sele
     if joined is None or key is None:
         return None
     rest = [c.copy() for c in conditions if c is not tests[0]]
-    return _counted(select, rest, joined, key, tables, is_not=isinstance(tests[0], exp.Not))
+    shown = _shown(select, tables)
+    if shown is None or not _are_of([n for c in rest for n in c.find_all(exp.Column)], tables):
+        return None
+    return _counted(shown, rest, joined, key, is_not=isinstance(tests[0], exp.Not))
+
+
+def _are_of(columns: Iterable[exp.Column], tables: Tables) -> bool:
+    """In place: each column with the one table; whether all are its."""
+    [alias] = tables.columns
+    for column in columns:
+        if not tables.has(column):
+            return False
+        column.set("table", exp.to_identifier(alias, quoted=True))
+    return True
+
+
+def _shown(select: exp.Select, tables: Tables) -> exp.Select | None:
+    """A copy without conditions; names that GROUP BY takes from the SELECT list are what they stand for there."""
+    copy: exp.Select = select.copy()
+    copy.set("where", None)
+    named = {e.alias: e.this for e in copy.expressions if isinstance(e, exp.Alias)}
+    columns = []
+    for column in [n for n in own_nodes(copy) if type(n) is exp.Column]:
+        is_named = not column.table and column.name in named
+        if is_named and isinstance(column.parent, _GROUPED) and not tables.has(column):
+            column.replace(named[column.name].copy())
+        elif not (is_named and isinstance(column.parent, exp.Ordered)):
+            columns.append(column)
+    return copy if _are_of(columns, tables) else None
 
 
 def _tested(condition: exp.Expr) -> exp.Exists | exp.In | None:
@@ -66,10 +95,9 @@ def _inner(condition: exp.Expr, tables: Tables) -> exp.Select | None:
     if isinstance(test, exp.In):
         if len(copy.expressions) != 1 or isinstance(test.this, exp.Tuple):
             return None
-        [alias] = tables.columns
         compared = test.this.copy()
-        for column in compared.find_all(exp.Column):
-            column.set("table", exp.to_identifier(alias, quoted=True))
+        if not _are_of([*compared.find_all(exp.Column)], tables):
+            return None
         copy = copy.where(exp.EQ(this=copy.expressions[0].unalias(), expression=compared), copy=False)
     return copy
 
@@ -135,36 +163,19 @@ def _equated(conditions: Sequence[exp.Expr], own: Tables, around: Tables) -> Ite
 
 
 def _counted(
-    select: exp.Select,
-    rest: list[exp.Expr],
-    inner: exp.Select,
-    key: exp.Column,
-    around: Tables,
-    *,
-    is_not: bool,
+    shown: exp.Select, rest: list[exp.Expr], inner: exp.Select, key: exp.Column, *, is_not: bool
 ) -> exp.Select:
-    """The SELECT over the join, with what it counts."""
-    [alias] = around.columns
-    others = exp.Select(expressions=[exp.Count(this=exp.Star())], from_=select.args["from_"].copy())
+    """In place: the SELECT over the join, with what it counts."""
+    others = exp.Select(expressions=[exp.Count(this=exp.Star())], from_=shown.args["from_"].copy())
     others.set("where", exp.Where(this=exp.and_(*[c.copy() for c in rest], copy=False)) if rest else None)
-    copy: exp.Select = select.copy()
-    copy.set("where", None)
-    named = {entry.alias for entry in copy.expressions if isinstance(entry, exp.Alias)}
-    for column in [n for n in own_nodes(copy) if type(n) is exp.Column and not n.table]:
-        is_alias = column.name in named and isinstance(column.parent, exp.Ordered)
-        if around.has(column) and not is_alias:
-            column.set("table", exp.to_identifier(alias, quoted=True))
-    for count in [n for n in own_nodes(copy) if _is_count(n)]:
+    for count in [n for n in own_nodes(shown) if _is_count(n)]:
         referred: exp.Expr = exp.Count(this=exp.Distinct(expressions=[key.copy()]))
         if is_not:
             referred = exp.Paren(this=exp.Sub(this=exp.Subquery(this=others.copy()), expression=referred))
         count.replace(referred)
-    for condition in rest:
-        for column in condition.find_all(exp.Column):
-            column.set("table", exp.to_identifier(alias, quoted=True))
-    copy.append("joins", exp.Join(this=inner.args["from_"].this))
+    shown.append("joins", exp.Join(this=inner.args["from_"].this))
     for join in inner.args.get("joins") or ():
-        copy.append("joins", join)
+        shown.append("joins", join)
     held = [*rest, *([] if inner.args.get("where") is None else [inner.args["where"].this])]
-    copy.set("where", exp.Where(this=exp.and_(*held, copy=False)))
-    return copy
+    shown.set("where", exp.Where(this=exp.and_(*held, copy=False)))
+    return shown
