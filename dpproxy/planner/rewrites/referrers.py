@@ -70,6 +70,8 @@ def _shown(select: exp.Select, tables: Tables) -> exp.Select | None:
             column.replace(named[column.name].copy())
         elif not (is_named and isinstance(column.parent, exp.Ordered)):
             columns.append(column)
+    for entry in [e for e in copy.expressions if _is_count(e)]:  # its name in the answer
+        entry.replace(exp.alias_(entry.copy(), "count", quoted=True))
     return copy if _are_of(columns, tables) else None
 
 
