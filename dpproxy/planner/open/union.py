@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.figures import later
 from dpproxy.algebra.plan import Accuracy, Error
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
@@ -99,8 +100,11 @@ def _of_both(a: OpenColumn, b: OpenColumn, shown: Typed, *, chosen: bool) -> Ope
 
 def _error(a: OpenColumn, b: OpenColumn) -> Error | None:
     """That of both sides, or of the only one that has noise; where they differ the distance of the farther says it."""
-    told = [c.error for c in (a, b) if c.accuracy is not None or c.error is not None]
-    return told[0] if told and all(error == told[0] for error in told) else None
+    return later(_told, tuple(c.error for c in (a, b) if c.accuracy is not None or c.error is not None))
+
+
+def _told(errors: Sequence[Error | None]) -> Error | None:
+    return errors[0] if errors and all(error == errors[0] for error in errors) else None
 
 
 def _differs(a: OpenColumn, b: OpenColumn) -> bool:

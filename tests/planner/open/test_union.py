@@ -53,6 +53,14 @@ def test_a_count_beside_counts_is_shown_from_zero(world: World):
         assert plan_of(world, f"SELECT count(*) FROM people UNION ALL {other}").outputs[0].floor == floor
 
 
+def test_sides_of_one_error_have_it(world: World):
+    side = "SELECT avg(age) AS a FROM (SELECT id, max(age) AS age FROM people GROUP BY id) q"
+    [both] = plan_of(world, f"{side} UNION ALL {side}", {"dp.epsilon": "1"}).outputs
+    [half] = plan_of(world, side, {"dp.epsilon": "0.5"}).outputs
+    assert both.error is not None
+    assert both.error == half.error
+
+
 @pytest.mark.parametrize(
     ("sql", "error"),
     [
