@@ -121,9 +121,9 @@ def _is_count(node: exp.Expr) -> bool:
 def _qualified(inner: exp.Select, own: Tables, around: Tables) -> exp.Select | None:
     """In place: each column with its table; None where one is of none of these, or a subquery is among them."""
     [alias] = around.columns
-    sides = [join.args.get("side") for join in inner.args.get("joins") or ()]
-    if any(node is not inner for node in inner.find_all(exp.Query)) or any(
-        s not in (None, "", "LEFT") for s in sides
+    joins = inner.args.get("joins") or ()
+    if any(node is not inner for node in inner.find_all(exp.Query)) or not all(
+        _is_of_rows_inside(j, around) for j in joins
     ):
         return None
     inner.set("expressions", [exp.Literal.number(1)])
@@ -133,6 +133,12 @@ def _qualified(inner: exp.Select, own: Tables, around: Tables) -> exp.Select | N
             return None
         column.set("table", exp.to_identifier(of, quoted=True))
     return inner
+
+
+def _is_of_rows_inside(join: exp.Join, around: Tables) -> bool:
+    """Whether it means the same beside the public table, whose columns NATURAL and USING would take too."""
+    named = [around.has(exp.column(name)) for name in join.args.get("using") or ()]
+    return join.args.get("side") in (None, "", "LEFT") and not join.args.get("method") and not any(named)
 
 
 def _key(inner: exp.Select, own: Tables, around: Tables, planning: Planning) -> exp.Column | None:
