@@ -36,7 +36,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.release.linear_forms import Block, block
 from dpproxy.planner.release.scope import OF_RANKS, OF_RELEASED, AggregateCall, ReleasedScope
 from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
-from udfs.mechanisms.averaged import widest
+from udfs.mechanisms.averaged import Draw, widest
 
 Distance = float | nodes.Expr
 """The same for all rows, a number or a figure; or a DOUBLE of each row: NULL where none is proved."""
@@ -127,11 +127,12 @@ class Change(Struct, frozen=True):
     """A count or sum less that of another row, which has a draw of its own, or of the same row, and then is 0."""
 
     call: AggregateCall
+    draw: Draw
 
-    def distance(self, _: ReleasedScope, confidence: Fraction) -> Distance | None:
+    def distance(self, _: ReleasedScope, confidence: Fraction) -> Distance:
         """The noise is symmetric: the difference of two draws has the law of their sum."""
-        sd, draw = self.call.error(confidence).noise_sd, self.call.draw
-        return sqrt(2) * sd * widest(draw[0], 2, confidence) if sd and draw else None
+        sd = self.call.error(confidence).noise_sd
+        return sqrt(2) * sd * widest(self.draw, 2, confidence) if sd else 0.0
 
 
 def _change(node: exp.Expr, scope: ReleasedScope) -> Change | None:
@@ -145,7 +146,8 @@ def _change(node: exp.Expr, scope: ReleasedScope) -> Change | None:
         return None
     call, rest = scope.calls.get(own), other.copy()
     rest.this.set("this", exp.Null())
-    return Change(call) if call is not None and call.draw and not calls_in(rest, scope.calls) else None
+    draw = None if call is None or calls_in(rest, scope.calls) else call.draw
+    return Change(call, draw[0]) if call is not None and draw is not None else None
 
 
 def _uses(

@@ -210,6 +210,16 @@ def test_a_change_from_one_group_to_another_is_as_near_as_two_draws(world: World
     assert 0.97 * off <= accuracy.half <= 1.1 * off + 1
 
 
+def test_a_change_of_what_has_no_noise_is_off_by_nothing(world: World):
+    shown = "sum(0 * age) - lag(sum(0 * age)) OVER (ORDER BY g)"
+    sql = f"SELECT g, {shown}, ({shown}) / count(*) FROM people GROUP BY g"
+    [_, change, share] = plan_of(world, sql, {"dp.epsilon": "0.5"}).outputs
+    assert change.accuracy is not None
+    assert change.accuracy.half == 0
+    assert share.accuracy is not None
+    assert share.accuracy.place is not None
+
+
 @pytest.mark.parametrize(
     "listed",
     [
