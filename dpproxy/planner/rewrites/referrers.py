@@ -19,7 +19,7 @@ from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.rows.sources import Env
 
 _OTHERS = ("with_", "group", "having", "distinct", "order", "limit", "offset", "windows", "qualify")
-_GROUPED = exp.Group | exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple
+_GROUPED = exp.Group | exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren
 
 
 def with_referrers(select: exp.Select, planning: Planning, env: Env) -> exp.Select | None:
