@@ -103,7 +103,7 @@ def columns() -> dict[str, Column]:
 
 
 def connect(path: str = "") -> duckdb.DuckDBPyConnection:
-    """A database with the table ``t``, in a new file or in memory, where one serves all: its rows are only read.
+    """A database with the table ``t``: a new one at a path, else one in memory that serves all who only read it.
 
     Each column walks over its edges, in steps of its own.
     """

@@ -36,7 +36,8 @@ def both(
 ) -> Iterator[tuple[Source, Reference]]:
     folder = tmp_path_factory.mktemp("rows")
     connect(str(folder / "t.duckdb")).close()
-    with serving(engine, folder / "t.duckdb", folder / "served", request) as source, connect() as reference:
+    served = serving(engine, folder / "t.duckdb", folder / "served", request)
+    with served as source, connect(":memory:") as reference:  # its own: it is made to fit
         engine.fit(reference)
         yield source, reference
 
