@@ -262,9 +262,18 @@ def _of_nobody(
 ) -> Relation:
     """A SELECT over rows that are nobody's, which may be counted by whether somebody's refer to them."""
     counted = with_referrers(select, planning, env)
-    if counted is not None:
+    if counted is None:
+        return open_select(select, found, planning, env, top=top)
+    try:
         return _select(counted, alias, planning, env, top=top)
-    return open_select(select, found, planning, env, top=top)
+    except Refusal as refusal:
+        if (refusal.hint or "").startswith(
+            "SELECT"
+        ):  # of the join that it was made of, which counts other rows
+            refusal.hint = (
+                "Of public rows that rows of people refer to, count(*) is answered, by groups of columns."
+            )
+        raise
 
 
 def _joined(select: exp.Select, planning: Planning, env: Env, *, top: bool) -> exp.Select:
