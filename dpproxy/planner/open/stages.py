@@ -21,7 +21,9 @@ from dpproxy.values.errors import TooComplex, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, TEXTS, TIMESTAMP, Column
 
 MOST_VALUES = 2**14
-"""Released values that one relation hands on, each as a parameter: SQLite takes twice as many of them."""
+"""Released values that one relation hands on, each as a parameter."""
+MOST_TOGETHER = 32_000
+"""Those of all relations of a statement: SQLite takes 32,766 parameters."""
 NOISY = "what an earlier stage released has noise of its own, which decides which rows count"
 STAGE = nodes.Bare("s")
 """What a released relation is called where its columns are read."""
@@ -33,8 +35,14 @@ def staged_scan(relation: Open, alias: str, planning: Planning, at: int | None) 
     Errors: ``TooComplex`` for many values, ``Unsupported`` for those of other types.
     """
     width = len(relation.columns)
-    if relation.rows * width > MOST_VALUES:
-        size = relation.rows * width
+    size = relation.rows * width
+    if len(planning.inputs) + size > MOST_TOGETHER:
+        raise TooComplex(
+            f"the statement hands on more than {MOST_TOGETHER} released values",
+            hint="End the subqueries with LIMIT, or group by fewer or coarser columns in them.",
+            position=at,
+        )
+    if size > MOST_VALUES:
         raise TooComplex(
             f"the released relation may have {size} values, more than the {MOST_VALUES} that a next stage takes",
             hint="End the subquery with LIMIT, or group by fewer or coarser columns in it.",

@@ -3,8 +3,9 @@
 import pytest
 
 from dpproxy.algebra import nodes
+from dpproxy.planner.open import stages
 from dpproxy.planner.rows.relation import ReleasedStage
-from dpproxy.values.errors import Unsupported
+from dpproxy.values.errors import TooComplex, Unsupported
 from tests.golden.world import World, plan_of
 
 QUERY = nodes.Select((nodes.Star(),), nodes.Table("t"))
@@ -85,3 +86,17 @@ def test_a_released_text_is_as_long_as_is_known(clinic: World):
     assert plan_of(clinic, sql.format("CAST(md5(ward) AS varchar(32))")).parts
     with pytest.raises(Unsupported, match="no known length"):
         plan_of(clinic, sql.format("md5(ward)"))
+
+
+def test_all_stages_of_a_statement_have_as_many_values_as_engines_take_parameters(
+    clinic: World, monkeypatch: pytest.MonkeyPatch
+):
+    stage = "(SELECT hours, count(*) AS n FROM visits WHERE no <> {} GROUP BY hours) AS s{} ON s{}.hours = v.hours"
+    joined = [stage.replace("no <> {}", f"hours <> {n}").format(n, n) for n in range(2)]
+    sql = "SELECT count(*) FROM visits v JOIN " + " JOIN ".join(joined)
+    needed = sum(len(part.inputs) for part in plan_of(clinic, sql).parts)
+    monkeypatch.setattr(stages, "MOST_TOGETHER", needed)
+    plan_of(clinic, sql)
+    monkeypatch.setattr(stages, "MOST_TOGETHER", needed // 2 + 1)
+    with pytest.raises(TooComplex, match="hands on more than"):
+        plan_of(clinic, sql)
