@@ -15,48 +15,19 @@ from dpproxy.policy.model import Budget, Policy, TablePolicy
 from dpproxy.policy.show import number
 from dpproxy.policy.units import unit_table
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import BOOL, INT8, NUMERIC, TEXT, TIMESTAMP, Column
+from dpproxy.values.pgtypes import typed_columns
 
-OWN = (
-    Column("budget", TEXT),
-    Column("accountant", TEXT),
-    Column("limit_epsilon", NUMERIC),
-    Column("spent", NUMERIC),
-    Column("remaining", NUMERIC),
-    Column("user_limit", NUMERIC),
-    Column("user_spent", NUMERIC),
-    Column("user_remaining", NUMERIC),
-    Column("session_limit", NUMERIC),
-    Column("session_spent", NUMERIC),
-    Column("session_remaining", NUMERIC),
-    Column("ceiling_remaining", NUMERIC),
-    Column("max_epsilon", NUMERIC),
-    Column("default_epsilon", NUMERIC),
-    Column("limit_delta", NUMERIC),
-    Column("delta_spent", NUMERIC),
-    Column("refresh", TEXT),
-    Column("refills_at", TIMESTAMP),
-    Column("more_like_last", INT8),
-    Column("tables", TEXT),
-    Column("shares_releases", BOOL),
+OWN = typed_columns(
+    "budget accountant limit_epsilon:numeric spent:numeric remaining:numeric "
+    "user_limit:numeric user_spent:numeric user_remaining:numeric "
+    "session_limit:numeric session_spent:numeric session_remaining:numeric "
+    "ceiling_remaining:numeric max_epsilon:numeric default_epsilon:numeric limit_delta:numeric delta_spent:numeric "
+    "refresh refills_at:timestamp more_like_last:int8 tables shares_releases:bool"
 )
-ALL = (
-    Column("name", TEXT),
-    Column("kind", TEXT),
-    Column("user", TEXT),
-    Column("accountant", TEXT),
-    Column("limit_epsilon", NUMERIC),
-    Column("spent", NUMERIC),
-    Column("remaining", NUMERIC),
-    Column("delta", NUMERIC),
-    Column("delta_spent", NUMERIC),
-    Column("user_limit", NUMERIC),
-    Column("session_limit", NUMERIC),
-    Column("max_epsilon", NUMERIC),
-    Column("default_epsilon", NUMERIC),
-    Column("refresh", TEXT),
-    Column("refills_at", TIMESTAMP),
-    Column("shares_releases", BOOL),
+ALL = typed_columns(
+    "name kind user accountant limit_epsilon:numeric spent:numeric remaining:numeric delta:numeric delta_spent:numeric "
+    "user_limit:numeric session_limit:numeric max_epsilon:numeric default_epsilon:numeric "
+    "refresh refills_at:timestamp shares_releases:bool"
 )
 Rows = list[tuple[object, ...]]
 

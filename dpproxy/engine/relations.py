@@ -17,23 +17,11 @@ from dpproxy.algebra.plan import Caller
 from dpproxy.policy.model import Budget, Policy
 from dpproxy.policy.show import number
 from dpproxy.values.errors import UndefinedObject
-from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
+from dpproxy.values.pgtypes import Column, typed_columns
 
-LEDGER = (
-    Column("sequence", INT8),
-    Column("at", TIMESTAMP),
-    Column("who", TEXT),
-    Column("kind", TEXT),
-    Column("what", TEXT),
-    Column("epsilon", NUMERIC),
-    Column("delta", NUMERIC),
-    Column("rho", NUMERIC),
-    Column("mechanism", TEXT),
-    Column("budget", TEXT),
-    Column("ceiling", TEXT),
-    Column("policy_version", INT8),
-    Column("data_version", INT8),
-    Column("reason", TEXT),
+LEDGER = typed_columns(
+    "sequence:int8 at:timestamp who kind what epsilon:numeric delta:numeric rho:numeric mechanism budget "
+    "ceiling policy_version:int8 data_version:int8 reason"
 )
 OWN: Mapping[str, tuple[Column, ...]] = {"ledger": LEDGER, "budgets": spending.OWN}
 

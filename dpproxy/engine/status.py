@@ -7,15 +7,9 @@ from decimal import Decimal
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.policy.model import Policy
 from dpproxy.values.jobs import Jobs
-from dpproxy.values.pgtypes import NUMERIC, TEXT, Column
+from dpproxy.values.pgtypes import typed_columns
 
-COLUMNS = (
-    Column("kind", TEXT),
-    Column("name", TEXT),
-    Column("state", TEXT),
-    Column("done", NUMERIC),
-    Column("seconds", NUMERIC),
-)
+COLUMNS = typed_columns("kind name state done:numeric seconds:numeric")
 """``done`` is in percent, NULL where nobody knows; ``seconds`` since a job began."""
 
 

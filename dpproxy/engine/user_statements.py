@@ -27,10 +27,10 @@ from dpproxy.values.errors import (
     StartupError,
     UndefinedObject,
 )
-from dpproxy.values.pgtypes import TEXT, Column
+from dpproxy.values.pgtypes import typed_columns
 from dpproxy.wire.scram import ScramSecret
 
-COLUMNS = (Column("user", TEXT), Column("roles", TEXT))
+COLUMNS = typed_columns("user roles")
 """What SHOW PRIVACY USERS lists."""
 _LISTED = "SHOW PRIVACY USERS; lists those there are."
 

@@ -11,22 +11,12 @@ from dpproxy.observe.audit_entry import AuditEntry, AuditOutcome, reason, statem
 from dpproxy.observe.audit_file import Row
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, Column
+from dpproxy.values.pgtypes import typed_columns
 
 DEFAULT_LIMIT = 100
 """The rows of SHOW PRIVACY AUDIT without LIMIT."""
 
-COLUMNS = (
-    Column("sequence", INT8),
-    Column("at", TEXT),
-    Column("user", TEXT),
-    Column("roles", TEXT),
-    Column("outcome", TEXT),
-    Column("epsilon", NUMERIC),
-    Column("sqlstate", TEXT),
-    Column("reason", TEXT),
-    Column("statement", TEXT),
-)
+COLUMNS = typed_columns("sequence:int8 at user roles outcome epsilon:numeric sqlstate reason statement")
 """What SHOW PRIVACY AUDIT lists of each entry, the latest first."""
 OWN_COLUMNS = tuple(one for one in COLUMNS if one.name in ("at", "outcome", "epsilon", "statement"))
 """What SHOW PRIVACY HISTORY lists: without numbers, whose gaps would tell of statements of others."""

@@ -7,16 +7,13 @@ from dpproxy.policy.dump import declarations
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import UndefinedTable
-from dpproxy.values.pgtypes import INT4, TEXT, Column, Schema
+from dpproxy.values.pgtypes import Column, Schema, typed_columns
 
 Listed = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 
-_POLICY = tuple(Column(name, TEXT) for name in ("table", "column", "declaration"))
-_GRANTS = tuple(Column(name, TEXT) for name in ("table", "role", "privilege", "budget"))
-_TABLES = tuple(
-    Column(name, INT4 if name == "columns" else TEXT)
-    for name in ("table", "exposure", "key", "columns", "undeclared", "not_served")
-)
+_POLICY = typed_columns("table column declaration")
+_GRANTS = typed_columns("table role privilege budget")
+_TABLES = typed_columns("table exposure key columns:int4 undeclared not_served")
 _DIGITS = Context(prec=40, rounding=ROUND_CEILING)
 """Every declared loss fits without rounding; anything else is rounded up."""
 

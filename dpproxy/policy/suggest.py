@@ -14,9 +14,9 @@ from dpproxy.policy.units import are_of_one_unit
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
-from dpproxy.values.pgtypes import TEXT, Column, ForeignKey, Schema
+from dpproxy.values.pgtypes import Column, ForeignKey, Schema, typed_columns
 
-SUGGEST_COLUMNS = (Column("statement", TEXT), Column("reason", TEXT))
+SUGGEST_COLUMNS = typed_columns("statement reason")
 
 
 Source = Callable[[Policy], Iterator[Proposal]]

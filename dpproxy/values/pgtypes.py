@@ -162,6 +162,19 @@ class Column(Struct, frozen=True, cache_hash=True):
     not_null: bool = False
 
 
+_BY_NAME = {kind.name: kind for kind in TYPES}
+
+
+def typed_columns(listed: str) -> tuple[Column, ...]:
+    """Columns from a list of names, each with its type behind a colon; text where none is said.
+
+    >>> [(column.name, column.type.name) for column in typed_columns("at:timestamp who")]
+    [('at', 'timestamp'), ('who', 'text')]
+    """
+    pairs = (each.partition(":") for each in listed.split())
+    return tuple(Column(name, _BY_NAME[kind or TEXT.name]) for name, _, kind in pairs)
+
+
 class UniqueKey(Struct, frozen=True):
     """PRIMARY KEY or UNIQUE; ``columns`` as declared."""
 

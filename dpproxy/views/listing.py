@@ -6,26 +6,15 @@ from decimal import Decimal
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import ProtectedView
 from dpproxy.policy.show import number
-from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, Column
+from dpproxy.values.pgtypes import typed_columns
 from dpproxy.views.manifest import Built, newest
 
 NANO = 10**9
 UNBOUNDED = "its loss has no finite bound"
 """The note on views that are not differentially private."""
-COLUMNS = (
-    Column("name", TEXT),
-    Column("method", TEXT),
-    Column("state", TEXT),
-    Column("guarantee", TEXT),
-    Column("epsilon", NUMERIC),
-    Column("delta", NUMERIC),
-    Column("builds", INT8),
-    Column("rows", INT8),
-    Column("epoch", INT8),
-    Column("data_version", INT8),
-    Column("charged", TEXT),
-    Column("created_at", TEXT),
-    Column("declaration", TEXT),
+COLUMNS = typed_columns(
+    "name method state guarantee epsilon:numeric delta:numeric builds:int8 rows:int8 epoch:int8 "
+    "data_version:int8 charged created_at declaration"
 )
 
 Rows = list[tuple[object, ...]]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dpproxy.algebra.plan import Notice
 from dpproxy.policy.dump import option_text
 from dpproxy.policy.model import ProtectedView
-from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, Column
+from dpproxy.values.pgtypes import typed_columns
 from dpproxy.views.make import ACHIEVED, OWN
 from dpproxy.views.manifest import Built
 
@@ -20,13 +20,8 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "matched_sse": ("matched_sse",),
 }
 """Columns, and for each the measures that it may show: the first that the build has."""
-COLUMNS = (
-    Column("view", TEXT),
-    Column("guarantee", TEXT),
-    Column("asked", TEXT),
-    Column("achieved", TEXT),
-    *(Column(name, FLOAT8) for name in FIGURES),
-    Column("epoch", INT8),
+COLUMNS = typed_columns(
+    f"view guarantee asked achieved {' '.join(f'{name}:float8' for name in FIGURES)} epoch:int8"
 )
 
 

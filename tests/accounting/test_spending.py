@@ -16,6 +16,7 @@ from dpproxy.accounting.spending import Asker
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
+from dpproxy.values.pgtypes import Column
 from tests.accounting.conftest import Home
 
 ANN = Asker("ann", "s1", Cost.of(NANO // 10))
@@ -56,7 +57,7 @@ def spend(home: Home) -> Callable[..., Ledger]:
     return run
 
 
-def named(rows: spending.Rows, columns: tuple[spending.Column, ...]) -> list[dict[str, object]]:
+def named(rows: spending.Rows, columns: tuple[Column, ...]) -> list[dict[str, object]]:
     return [dict(zip((c.name for c in columns), row, strict=True)) for row in rows]
 
 

@@ -14,11 +14,11 @@ from dpproxy.session.transaction import Status
 from dpproxy.sql.lexer import Token, TokenKind
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidMoment, NoTransaction, SyntaxRefused, UndefinedObject, Unsupported
-from dpproxy.values.pgtypes import TEXT, Column
+from dpproxy.values.pgtypes import TEXT, Column, typed_columns
 from dpproxy.wire.intervals import HOUR, read_text, write_text
 
 _LEVELS = ("serializable", "repeatable read", "read committed", "read uncommitted")
-_SHOW_ALL = (Column("name", TEXT), Column("setting", TEXT), Column("description", TEXT))
+_SHOW_ALL = typed_columns("name setting description")
 
 
 def read_modes(words: Words, prefix: str = "") -> tuple[tuple[str, str], ...]:
