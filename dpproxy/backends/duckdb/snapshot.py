@@ -334,14 +334,16 @@ def _quoted(name: str) -> str:
 def _telling(
     connection: duckdb.DuckDBPyConnection, words: str, progress: Callable[[str], None]
 ) -> Iterator[None]:
-    """Tell now and then how far the connection's statement is, as the engine estimates it."""
+    """Tell now and then how far the connection is, as the engine estimates it: for each of its statements anew."""
     over = threading.Event()
 
     def watch() -> None:
+        reached = 0.0
         while not over.wait(EVERY):
             percent = connection.query_progress()
             if 0 < percent < 100:
-                progress(f"{words}: {percent:.0f} %")
+                reached = max(reached, percent)
+                progress(f"{words}: {reached:.0f} %")
 
     watcher = threading.Thread(target=watch, name="import", daemon=True)
     watcher.start()

@@ -2,6 +2,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,6 +121,22 @@ def test_a_long_import_says_how_far_it_is(tmp_path: Path, state: Path, monkeypat
     assert told[0].startswith("importing a.csv (1 of 1, ")
     assert shares == sorted(shares)
     assert 0 <= shares[0] <= shares[-1] <= 100
+
+
+def test_an_import_never_seems_to_go_back(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dpproxy.backends.duckdb.snapshot.EVERY", 0)
+    estimates = iter((-1.0, 0.0, 67.0, 98.4, 50.0, 100.0, -1.0))  # the last statement of an import is a short one
+    told, asked = [], threading.Event()
+
+    class Connection:
+        def query_progress(self) -> float:
+            if (estimate := next(estimates, None)) is None:
+                asked.set()
+            return estimate or -1.0
+
+    with module._telling(Connection(), "importing", told.append):
+        assert asked.wait(60)
+    assert told == ["importing: 67 %", "importing: 98 %", "importing: 98 %"]
 
 
 def test_a_database_file_is_served_as_it_is(tmp_path: Path, state: Path):
