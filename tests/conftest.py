@@ -1,5 +1,6 @@
 """How long a run takes: which tests are left to the whole run, and how many examples are generated."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         ):  # rates of 1e-6 add up over hundreds of cases: squared they do not
             item.add_marker(pytest.mark.flaky(reruns=1))
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+gc.disable()  # nothing that collection makes is garbage, and to look for it takes as long again
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what is looked for from here on is what tests leave
+    gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,7 @@ steps. It is public, so that rounding costs no privacy; from then on it is exact
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import exp, floor, gcd, isfinite, lcm, log10
 from typing import Any, Final, Literal
@@ -81,22 +81,25 @@ class Prior(Struct, frozen=True, dict=True):
         """Whether the values are text."""
         return isinstance(self.values[0], str)
 
-    @cached_property
+    @property
     def unit(self) -> Fraction:
         """The greatest number of which every value, read as a decimal, is a multiple; 1 unless values are numbers."""
-        if self.distance != "absolute":
-            return Fraction(1)
-        values = [_fraction(value) for value in self.values]
-        denominator = lcm(*(value.denominator for value in values))
-        steps = reduce(gcd, (value.numerator * (denominator // value.denominator) for value in values))
-        return Fraction(abs(steps) or 1, denominator)  # gcd leaves the sign of a single number
+        return self._lattice[0]
 
-    @cached_property
+    @property
     def places(self) -> tuple[int, ...]:
         """The values in units of ``unit``, or their ranks."""
+        return self._lattice[1]
+
+    @cached_property
+    def _lattice(self) -> tuple[Fraction, tuple[int, ...]]:
         if self.distance != "absolute":
-            return tuple(range(len(self.values)))
-        return tuple(int(_fraction(value) / self.unit) for value in self.values)
+            return Fraction(1), tuple(range(len(self.values)))
+        ratios = [Decimal(repr(value)).as_integer_ratio() for value in self.values]
+        denominator = lcm(*(below for _, below in ratios))
+        steps = [above * (denominator // below) for above, below in ratios]
+        most = gcd(*steps) or 1
+        return Fraction(most, denominator), tuple(step // most for step in steps)
 
 
 def _check_distances(distances: Matrix, count: int) -> None:
@@ -247,7 +250,7 @@ def _on_lattice(low: Number, high: Number, below: Callable[[_Floats], _Floats]) 
     start, end = _fraction(low), _fraction(high)
     step = _round_step((end - start) / _STEPS)
     first, last = -(-start // step), end // step
-    return _of([float(index * step) for index in range(first, last + 1)], below)
+    return _of([index * step.numerator / step.denominator for index in range(first, last + 1)], below)
 
 
 def _of(values: list[float], below: Callable[[_Floats], _Floats]) -> Prior:

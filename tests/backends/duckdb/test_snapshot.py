@@ -125,7 +125,7 @@ def test_a_long_import_says_how_far_it_is(tmp_path: Path, state: Path, monkeypat
 
 def test_an_import_never_seems_to_go_back(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dpproxy.backends.duckdb.snapshot.EVERY", 0)
-    estimates = iter((-1.0, 0.0, 67.0, 98.4, 50.0, 100.0, -1.0))  # the last statement of an import is a short one
+    estimates = iter((-1.0, 0.0, 67.0, 98.4, 50.0, 100.0, -1.0))  # its last statement is a short one
     told, asked = [], threading.Event()
 
     class Connection:
