@@ -6,9 +6,10 @@ from importlib.resources import files
 from typing import Any
 
 _NULL = "\\N"
-_READ: Mapping[str, Callable[[str], object]] = {
+READ: Mapping[str, Callable[[str], object]] = {
     "bool": "true".__eq__,
-    **dict.fromkeys(("oid", "int2", "int4"), int),
+    **dict.fromkeys(("oid", "int2", "int4", "xid"), int),
+    "float4": float,
     "oidvector": lambda text: tuple(map(int, text.split())),
 }
 """By type, how a cell is read; other types are texts."""
@@ -25,7 +26,7 @@ def facts(name: str) -> tuple[dict[str, Any], ...]:
     place = files("dpproxy.pgcatalog") / "facts" / f"{name}.tsv"
     _, header, *lines = place.read_text(encoding="utf-8").splitlines()
     columns = [column.partition(":")[::2] for column in header.split("\t")]
-    names, reads = [name for name, _ in columns], [_READ.get(kind, str) for _, kind in columns]
+    names, reads = [name for name, _ in columns], [READ.get(kind, str) for _, kind in columns]
     return tuple(
         {
             name: None if cell == _NULL else read(cell)

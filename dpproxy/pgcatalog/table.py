@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
+from importlib.resources import files
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dpproxy.pgcatalog.compiler import casts
-from dpproxy.pgcatalog.fact_files import facts
+from dpproxy.pgcatalog.fact_files import READ, facts
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import OID, REGPROC, TEXT, TIMESTAMPTZ, SqlType, array_of
 
@@ -79,12 +80,28 @@ def relations() -> dict[tuple[str, str], Fact]:
     return found
 
 
+@cache
+def defaults() -> dict[tuple[str, str], dict[str, object]]:
+    """What columns hold in each row that does not say otherwise, by schema and name of their relation."""
+    found: dict[tuple[str, str], dict[str, object]] = {}
+    text = files("dpproxy.pgcatalog").joinpath("defaults.tsv").read_text(encoding="utf-8")
+    for relation, column, value in (line.split("\t") for line in text.splitlines()[1:]):
+        schema, _, name = relation.partition(".")
+        read = READ.get(relations()[schema, name].columns[column], str)
+        found.setdefault((schema, name), {})[column] = read(value.strip("'"))
+    return found
+
+
 def no_rows(_view: CatalogueView) -> Iterable[Row]:
     """The rows of a relation of objects that do not exist here: none."""
     return ()
 
 
 def table(schema: str, name: str, rows: Rows = no_rows) -> CatalogueTable:
-    """A relation of PostgreSQL's."""
-    fact = relations()[schema, name]
-    return CatalogueTable(schema, name, fact.oid, fact.columns, rows, fact.kind)
+    """A relation of PostgreSQL's; ``rows`` leave out what `defaults.tsv` says of all of them."""
+    fact, same = relations()[schema, name], defaults().get((schema, name), {})
+
+    def whole(view: CatalogueView) -> Iterable[Row]:
+        return ({**same, **row} for row in rows(view))
+
+    return CatalogueTable(schema, name, fact.oid, fact.columns, whole if same else rows, fact.kind)

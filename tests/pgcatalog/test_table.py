@@ -1,7 +1,8 @@
 import pytest
 
 from dpproxy.pgcatalog import CatalogueView
-from dpproxy.pgcatalog.table import PROCEDURE, CatalogueTable, no_rows, relations, table
+from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.table import PROCEDURE, CatalogueTable, defaults, no_rows, relations, table
 from dpproxy.values.pgtypes import INT2VECTOR, NAME, REGTYPE, TEXT, TIMESTAMPTZ, array_of
 
 
@@ -40,3 +41,15 @@ def test_without_a_source_there_are_no_rows(view: CatalogueView):
     made = table("pg_catalog", "pg_enum")
     assert list(made.columns) == ["oid", "enumtypid", "enumsortorder", "enumlabel"]
     assert list(made.rows(view)) == []
+
+
+def test_a_row_says_what_differs_from_the_defaults_of_its_relation(view: CatalogueView):
+    made = table("pg_catalog", "pg_namespace", lambda _: [{"nspname": "a"}, {"nspname": "b", "nspowner": 7}])
+    assert [row["nspowner"] for row in made.rows(view)] == [10, 7]
+
+
+def test_every_default_is_held_by_a_row(view: CatalogueView):
+    for key, same in defaults().items():
+        rows = list(TABLES[key].rows(view))
+        for column, value in same.items() if rows else ():
+            assert value in [row[column] for row in rows], (key, column)

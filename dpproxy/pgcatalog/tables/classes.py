@@ -16,16 +16,6 @@ from dpproxy.values.pgtypes import ARRAYS, Column
 # pg_class: the relations a caller may see, and the catalogue itself.
 
 
-_PG_CLASS_DEFAULTS: dict[str, object] = {
-    "reloftype": 0, "relowner": oids.OWNER, "relfilenode": 0, "reltablespace": 0, "relpages": 0, "reltuples": -1,
-    "relallvisible": 0, "reltoastrelid": 0, "relhasindex": False, "relisshared": False, "relpersistence": "p",
-    "relchecks": 0, "relhasrules": False, "relhastriggers": False, "relhassubclass": False, "relrowsecurity": False,
-    "relforcerowsecurity": False, "relispopulated": True, "relreplident": "n", "relispartition": False,
-    "relrewrite": 0, "relfrozenxid": 0, "relminmxid": 0,
-}  # fmt: skip
-"""The same for every relation: no statistics, no sizes."""
-
-
 def acl(view: CatalogueView) -> list[str]:
     """Who may do what with a relation, as aclitems: the owner and the caller may read."""
     names = [name if name.isalnum() else quoted(name) for name in (OWNER, view.user)]
@@ -37,7 +27,7 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
     keyed, triggered = {key.table.one_name for key in indexes}, with_triggers(view)
     yield from (_of_index(key) for key in indexes)
     for schema, relation in view.with_schemas():
-        yield _PG_CLASS_DEFAULTS | {
+        yield {
             "oid": oids.relation_oid(schema, relation.name),
             "relname": relation.name,
             "relnamespace": oids.schema_oid(schema),
@@ -55,11 +45,10 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
 
 
 def _of_index(key: KeyConstraint) -> Row:
-    return _PG_CLASS_DEFAULTS | {
+    return {
         "oid": key.index_oid,
         "relname": key.index,
         "relnamespace": oids.schema_oid(key.schema),
-        "reltype": 0,
         "relam": oids.BTREE,
         "relkind": "i",
         "relnatts": len(key.columns),
@@ -68,12 +57,10 @@ def _of_index(key: KeyConstraint) -> Row:
 
 def _own_rows(tables: Iterable[CatalogueTable]) -> tuple[Row, ...]:
     return tuple(
-        _PG_CLASS_DEFAULTS
-        | {
+        {
             "oid": table.oid,
             "relname": table.name,
             "relnamespace": oids.SCHEMAS[table.schema],
-            "reltype": 0,
             "relam": oids.HEAP if table.kind == "r" else 0,
             "relkind": table.kind,
             "relnatts": len(table.columns),
@@ -97,12 +84,6 @@ def pg_class(others: Iterable[CatalogueTable]) -> CatalogueTable:
 # pg_attribute: the columns of the relations a caller may see, and of the indexes below their keys.
 
 
-_PG_ATTRIBUTE_DEFAULTS: dict[str, object] = {
-    "attstattarget": -1, "attcacheoff": -1, "attcompression": "", "atthasdef": False, "atthasmissing": False,
-    "attidentity": "", "attgenerated": "", "attisdropped": False, "attislocal": True, "attinhcount": 0,
-}  # fmt: skip
-
-
 def _pg_attribute_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         oid = oids.relation_oid(schema, relation.name)
@@ -115,7 +96,7 @@ def _pg_attribute_rows(view: CatalogueView) -> Iterator[Row]:
 
 def _row(oid: int, number: int, column: Column, *, not_null: bool) -> Row:
     stored = built_in()[column.type.oid]
-    return _PG_ATTRIBUTE_DEFAULTS | {
+    return {
         "attrelid": oid,
         "attname": column.name,
         "atttypid": column.type.oid,
@@ -141,11 +122,8 @@ def _pg_tables_rows(view: CatalogueView) -> Iterator[Row]:
             yield {
                 "schemaname": schema,
                 "tablename": relation.name,
-                "tableowner": OWNER,
                 "hasindexes": relation.one_name in keyed,
-                "hasrules": False,
                 "hastriggers": relation.one_name in triggered,
-                "rowsecurity": False,
             }
 
 
@@ -155,7 +133,7 @@ def _pg_tables_rows(view: CatalogueView) -> Iterator[Row]:
 def _pg_views_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         if relation.kind == "v":
-            yield {"schemaname": schema, "viewname": relation.name, "viewowner": OWNER}
+            yield {"schemaname": schema, "viewname": relation.name}
 
 
 # pg_rewrite: the rule of each view; its definition is not shown.
@@ -166,12 +144,7 @@ def _pg_rewrite_rows(view: CatalogueView) -> Iterator[Row]:
         if relation.kind == "v":
             yield {
                 "oid": oids.rule_oid(schema, relation.name),
-                "rulename": "_RETURN",
                 "ev_class": oids.relation_oid(schema, relation.name),
-                "ev_type": "1",
-                "ev_enabled": "O",
-                "is_instead": True,
-                "ev_qual": "<>",
             }
 
 

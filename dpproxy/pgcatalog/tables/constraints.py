@@ -32,15 +32,7 @@ from dpproxy.values.pgtypes import (
 # pg_constraint: keys, foreign keys, and the declared domains of columns as CHECK constraints.
 
 
-_DEFAULTS: dict[str, object] = {
-    "contype": "c", "condeferrable": False, "condeferred": False, "convalidated": True, "contypid": 0, "conindid": 0,
-    "conparentid": 0, "confrelid": 0, "confupdtype": " ", "confdeltype": " ", "confmatchtype": " ",
-    "conislocal": True, "coninhcount": 0, "connoinherit": False,
-}  # fmt: skip
-_KEY: dict[str, object] = {"connoinherit": True}
-_FOREIGN: dict[str, object] = {
-    **_KEY, "confupdtype": "a", "confdeltype": "a", "confmatchtype": "s",
-}  # fmt: skip
+_FOREIGN: dict[str, object] = {"confupdtype": "a", "confdeltype": "a", "confmatchtype": "s"}
 _EQUAL = {
     BOOL.oid: 91, INT2.oid: 94, INT4.oid: 96, INT8.oid: 410, TEXT.oid: 98, VARCHAR.oid: 98, FLOAT4.oid: 620,
     FLOAT8.oid: 670, NUMERIC.oid: 1752, DATE.oid: 1093, TIMESTAMP.oid: 2060, TIMESTAMPTZ.oid: 1320, TIME.oid: 1108,
@@ -61,7 +53,7 @@ def _pg_constraint_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         for number, name, _, _ in checks(relation):
             oid = oids.constraint_oid(schema, relation.name, name)
-            yield _DEFAULTS | {
+            yield {
                 "oid": oid,
                 "conbin": f"{{CHECK {oid}}}",
                 "conname": name,
@@ -70,12 +62,12 @@ def _pg_constraint_rows(view: CatalogueView) -> Iterator[Row]:
                 "conkey": [number],
             }
     for key in keys(view):
-        yield {**_DEFAULTS, **_of_key(key)}
+        yield _of_key(key)
 
 
 def _of_key(key: KeyConstraint) -> Row:
     found = {
-        **(_KEY if key.target is None else _FOREIGN),
+        "connoinherit": True,
         "oid": key.oid,
         "conname": key.name,
         "connamespace": oids.schema_oid(key.schema),
@@ -91,6 +83,7 @@ def _of_key(key: KeyConstraint) -> Row:
     equal = [_EQUAL.get(a) if a == b else None for a, b in zip(types, others, strict=True)]
     operators = None if None in equal else equal
     return found | {
+        **_FOREIGN,
         "confrelid": oids.relation_oid(key.target.schema, key.target.name),
         "confkey": list(key.referenced),
         **dict.fromkeys(("conpfeqop", "conppeqop", "conffeqop"), operators),
@@ -128,17 +121,7 @@ def _pg_index_rows(view: CatalogueView) -> Iterator[Row]:
             "indrelid": oids.relation_oid(key.schema, key.table.name),
             "indnatts": len(key.columns),
             "indnkeyatts": len(key.columns),
-            "indisunique": True,
-            "indnullsnotdistinct": False,
             "indisprimary": key.kind == "p",
-            "indisexclusion": False,
-            "indimmediate": True,
-            "indisclustered": False,
-            "indisvalid": True,
-            "indcheckxmin": False,
-            "indisready": True,
-            "indislive": True,
-            "indisreplident": False,
             "indkey": list(key.columns),
             "indcollation": [built_in()[of]["typcollation"] for of in stored],
             "indclass": [class_of_type(of, is_array=of in ARRAYS) for of in stored],

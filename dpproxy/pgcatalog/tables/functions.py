@@ -87,14 +87,8 @@ def _pg_proc_rows(_view: CatalogueView) -> Iterator[Row]:
         kinds = list(of.proargtypes)
         yield {
             **{name: getattr(of, name) for name in _COLUMNS},
-            "proowner": oids.OWNER,
-            "procost": 1,
             "prorows": 1000 if of.proretset else 0,
-            "prosupport": "-",
-            "prosecdef": False,
-            "proleakproof": False,
             "pronargs": len(kinds),
-            "pronargdefaults": 0,
             "proargtypes": kinds,
             "proallargtypes": kinds if of.provariadic else None,
             "proargmodes": ["i"] * (len(kinds) - 1) + ["v"] if of.provariadic else None,
@@ -126,10 +120,9 @@ def _pg_aggregate_rows(_view: CatalogueView) -> Iterator[Row]:
     known = {row["aggfnoid"]: {**row} for row in facts("pg_aggregate")}
     for row in known.values():
         del row["signature"]  # the key of the file
-    own = {"aggkind": "n", "aggnumdirectargs": 0}
     for of in functions():
         if of.prokind == "a":
-            yield known.get(of.oid, {**own, "aggfnoid": of.oid})
+            yield known.get(of.oid, {"aggfnoid": of.oid})
 
 
 PG_AGGREGATE = table("pg_catalog", "pg_aggregate", _pg_aggregate_rows)
@@ -140,10 +133,7 @@ PG_AGGREGATE = table("pg_catalog", "pg_aggregate", _pg_aggregate_rows)
 
 def _pg_language_rows(_view: CatalogueView) -> Iterator[Row]:
     for oid, name, trusted in ((12, "internal", False), (14, "sql", True)):
-        yield {
-            "oid": oid, "lanname": name, "lanowner": oids.OWNER, "lanispl": False, "lanpltrusted": trusted,
-            "lanplcallfoid": 0, "laninline": 0, "lanvalidator": 0,
-        }  # fmt: skip
+        yield {"oid": oid, "lanname": name, "lanpltrusted": trusted}
 
 
 TABLES = (

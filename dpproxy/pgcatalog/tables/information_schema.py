@@ -8,7 +8,7 @@ from dpproxy.pgcatalog.keys import KeyConstraint, keys
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.tables.constraints import checks
 from dpproxy.pgcatalog.tables.types import built_in
-from dpproxy.pgcatalog.view import OWNER, CatalogueRelation, CatalogueView
+from dpproxy.pgcatalog.view import CatalogueRelation, CatalogueView
 from dpproxy.values.pgtypes import (
     ARRAYS,
     DATE,
@@ -33,25 +33,14 @@ from dpproxy.values.pgtypes import (
 def _tables_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         yield {
-            "table_catalog": view.database,
-            "table_schema": schema,
-            "table_name": relation.name,
+            **_name_columns("table", view, schema, relation.name),
             "table_type": "BASE TABLE" if relation.kind == "r" else "VIEW",
-            "is_insertable_into": "NO",
-            "is_typed": "NO",
         }
 
 
 # information_schema.columns: the columns of the relations a caller may see.
 
 
-_COLUMNS_FIXED: dict[str, object] = {
-    "is_self_referencing": "NO",
-    "is_identity": "NO",
-    "identity_cycle": "NO",
-    "is_generated": "NEVER",
-    "is_updatable": "NO",
-}
 _BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64, FLOAT4.oid: 24, FLOAT8.oid: 53}
 _DATETIME_PRECISION = {
     DATE.oid: 0,
@@ -72,10 +61,8 @@ def _numbers(of: SqlType) -> Row:
 def _columns_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         for number, column in enumerate(relation.columns, 1):
-            yield _COLUMNS_FIXED | {
-                "table_catalog": view.database,
-                "table_schema": schema,
-                "table_name": relation.name,
+            yield {
+                **_name_columns("table", view, schema, relation.name),
                 "column_name": column.name,
                 "ordinal_position": number,
                 "is_nullable": "NO" if column.not_null else "YES",
@@ -84,7 +71,6 @@ def _columns_rows(view: CatalogueView) -> Iterator[Row]:
                 **_numbers(column.type),
                 "datetime_precision": _DATETIME_PRECISION.get(column.type.oid),
                 "udt_catalog": view.database,
-                "udt_schema": "pg_catalog",
                 "udt_name": column.type.name,
                 "dtd_identifier": str(number),
             }
@@ -96,11 +82,7 @@ def _columns_rows(view: CatalogueView) -> Iterator[Row]:
 def _views_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
         if relation.kind == "v":
-            yield {
-                "table_catalog": view.database, "table_schema": schema, "table_name": relation.name,
-                "check_option": "NONE", "is_updatable": "NO", "is_insertable_into": "NO",
-                "is_trigger_updatable": "NO", "is_trigger_deletable": "NO", "is_trigger_insertable_into": "NO",
-            }  # fmt: skip
+            yield _name_columns("table", view, schema, relation.name)
 
 
 # information_schema.table_privileges: the caller may SELECT what it sees.
@@ -108,10 +90,7 @@ def _views_rows(view: CatalogueView) -> Iterator[Row]:
 
 def _table_privileges_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.with_schemas():
-        yield {
-            "grantor": OWNER, "grantee": view.user, "table_catalog": view.database, "table_schema": schema,
-            "table_name": relation.name, "privilege_type": "SELECT", "is_grantable": "NO", "with_hierarchy": "YES",
-        }  # fmt: skip
+        yield {"grantee": view.user, **_name_columns("table", view, schema, relation.name)}
 
 
 # information_schema.schemata: the schemas.
@@ -119,7 +98,7 @@ def _table_privileges_rows(view: CatalogueView) -> Iterator[Row]:
 
 def _schemata_rows(view: CatalogueView) -> Iterator[Row]:
     for name in view.schemas:
-        yield {"catalog_name": view.database, "schema_name": name, "schema_owner": OWNER}
+        yield {"catalog_name": view.database, "schema_name": name}
 
 
 # information_schema.information_schema_catalog_name: the name of the data source.
@@ -133,14 +112,7 @@ def _catalog_name_rows(view: CatalogueView) -> Iterator[Row]:
 
 
 def _character_sets_rows(view: CatalogueView) -> Iterator[Row]:
-    yield {
-        "character_set_name": "UTF8",
-        "character_repertoire": "UCS",
-        "form_of_use": "UTF8",
-        "default_collate_catalog": view.database,
-        "default_collate_schema": "pg_catalog",
-        "default_collate_name": "C",
-    }
+    yield {"default_collate_catalog": view.database}
 
 
 # information_schema.applicable_roles: the roles that the caller has.
@@ -149,7 +121,7 @@ def _character_sets_rows(view: CatalogueView) -> Iterator[Row]:
 def _applicable_roles_rows(view: CatalogueView) -> Iterator[Row]:
     for name in view.caller_roles:
         if name != view.user:
-            yield {"grantee": view.user, "role_name": name, "is_grantable": "NO"}
+            yield {"grantee": view.user, "role_name": name}
 
 
 # information_schema.enabled_roles: the caller and the roles that the caller has.
@@ -201,20 +173,13 @@ def _place(view: CatalogueView, schema: str, relation: str, name: str) -> dict[s
     }
 
 
-_CONSTRAINTS_FIXED = {"is_deferrable": "NO", "initially_deferred": "NO", "enforced": "YES"}
-
-
 def _table_constraints(view: CatalogueView) -> Iterator[Row]:
     for key in keys(view):
         place = _place(view, key.schema, key.table.name, key.name)
         distinct = "YES" if key.kind == "u" else None
-        yield {**_CONSTRAINTS_FIXED, **place, "constraint_type": _KINDS[key.kind], "nulls_distinct": distinct}
+        yield {**place, "constraint_type": _KINDS[key.kind], "nulls_distinct": distinct}
     for one in _checks(view):
-        yield {
-            **_CONSTRAINTS_FIXED,
-            **_place(view, one.schema, one.table, one.name),
-            "constraint_type": "CHECK",
-        }
+        yield {**_place(view, one.schema, one.table, one.name), "constraint_type": "CHECK"}
 
 
 def _check_constraints(view: CatalogueView) -> Iterator[Row]:
@@ -244,9 +209,6 @@ def _referential_constraints(view: CatalogueView) -> Iterator[Row]:
             yield {
                 **_name_columns("constraint", view, key.schema, key.name),
                 **_name_columns("unique_constraint", view, key.target.schema, key.index),
-                "match_option": "NONE",
-                "update_rule": "NO ACTION",
-                "delete_rule": "NO ACTION",
             }
 
 

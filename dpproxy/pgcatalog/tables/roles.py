@@ -27,15 +27,7 @@ def _pg_roles_rows(view: CatalogueView) -> Iterator[Row]:
     for name, oid in role_oids(view).items():
         yield {
             "rolname": name,
-            "rolsuper": False,
-            "rolinherit": True,
-            "rolcreaterole": False,
-            "rolcreatedb": False,
             "rolcanlogin": name == view.user,
-            "rolreplication": False,
-            "rolconnlimit": -1,
-            "rolpassword": "********",
-            "rolbypassrls": False,
             "rolconfig": config(view, name),
             "oid": oid,
         }
@@ -48,11 +40,6 @@ def _pg_user_rows(view: CatalogueView) -> Iterator[Row]:
     yield {
         "usename": view.user,
         "usesysid": role_oids(view)[view.user],
-        "usecreatedb": False,
-        "usesuper": False,
-        "userepl": False,
-        "usebypassrls": False,
-        "passwd": "********",
         "useconfig": config(view, view.user),
     }
 
@@ -64,12 +51,7 @@ def _pg_auth_members_rows(view: CatalogueView) -> Iterator[Row]:
     roles = role_oids(view)
     for name in view.caller_roles:
         if name != view.user:
-            yield {
-                "roleid": roles[name],
-                "member": roles[view.user],
-                "grantor": oids.OWNER,
-                "admin_option": False,
-            }
+            yield {"roleid": roles[name], "member": roles[view.user]}
 
 
 # pg_db_role_setting: the settings that sessions of a role start with.

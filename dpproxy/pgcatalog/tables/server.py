@@ -15,31 +15,9 @@ from dpproxy.pgcatalog.view import CatalogueView
 # pg_database: the data sources, all of which any user may connect to.
 
 
-UTF8 = 6
-"""pg_database.encoding."""
-
-
 def _pg_database_rows(view: CatalogueView) -> Iterator[Row]:
     for name in dict.fromkeys((view.database, *view.databases)):
-        yield _row(name)
-
-
-def _row(name: str) -> Row:
-    return {
-        "oid": oids.database(name),
-        "datname": name,
-        "datdba": oids.OWNER,
-        "encoding": UTF8,
-        "datlocprovider": "c",
-        "datistemplate": False,
-        "datallowconn": True,
-        "datconnlimit": -1,
-        "datfrozenxid": 1,
-        "datminmxid": 1,
-        "dattablespace": 1663,
-        "datcollate": "C",
-        "datctype": "C.UTF-8",
-    }
+        yield {"oid": oids.database(name), "datname": name}
 
 
 # pg_namespace: the schemas.
@@ -47,7 +25,7 @@ def _row(name: str) -> Row:
 
 def _pg_namespace_rows(view: CatalogueView) -> Iterator[Row]:
     for name, oid in view.schemas.items():
-        yield {"oid": oid, "nspname": name, "nspowner": oids.OWNER}
+        yield {"oid": oid, "nspname": name}
 
 
 PG_NAMESPACE = table("pg_catalog", "pg_namespace", _pg_namespace_rows)
@@ -76,14 +54,9 @@ def _pg_settings_rows(view: CatalogueView) -> Iterator[Row]:
             "name": name,
             "setting": setting,
             "unit": "ms" if has_unit else None,
-            "category": "Session",
-            "short_desc": "",
-            "context": "user",
             "vartype": _type(name),
-            "source": "session",
             "boot_val": setting,
             "reset_val": setting,
-            "pending_restart": False,
         }
 
 
@@ -99,8 +72,6 @@ def _pg_stat_activity_rows(view: CatalogueView) -> Iterator[Row]:
         "usesysid": role_oids(view)[view.user],
         "usename": view.user,
         "application_name": view.settings.get("application_name", ""),
-        "state": "active",
-        "backend_type": "client backend",
     }
 
 

@@ -19,15 +19,8 @@ def built_in() -> dict[int, Mapping[str, Any]]:
     return {row["oid"]: row for row in facts("pg_type")}
 
 
-_FIXED: Row = {
-    "typnamespace": oids.CATALOGUE, "typowner": oids.OWNER, "typisdefined": True, "typdelim": ",", "typrelid": 0,
-    "typmodin": "-", "typmodout": "-", "typanalyze": "-", "typnotnull": False, "typbasetype": 0, "typtypmod": -1,
-    "typndims": 0,
-}  # fmt: skip
-
-
 def _row(fact: Row) -> Row:
-    row = {**_FIXED, "typsubscript": "array_subscript_handler" if fact["typelem"] else "-", **fact}
+    row = {"typsubscript": "array_subscript_handler" if fact["typelem"] else "-", **fact}
     del row["display"]
     return row
 
