@@ -71,8 +71,9 @@ def derived_key(
     """
     if isinstance(node, exp.Query):
         raise Unsupported(
-            "a subquery is no key: it has one value in all rows",
-            hint="Leave it out of GROUP BY: it may stand beside the aggregates.",
+            "a subquery is no key",
+            hint="Leave out of GROUP BY what has one value in all rows. What each person has one value of is a column "
+            "of a subquery GROUP BY the privacy key: join that, and group by the column.",
             position=position(node),
         )
     typed = compile_expression(node, scope)

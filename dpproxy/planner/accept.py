@@ -154,7 +154,7 @@ def _spell(tree: exp.Expr) -> None:
 _REWRITES: tuple[tuple[Any, ...], ...] = (
     (_spell, exp.Anonymous),
     (write_limits, exp.Fetch, exp.Limit, exp.Offset),
-    (write_lists, exp.EQ, exp.NEQ),
+    (write_lists, exp.EQ, exp.NEQ, exp.Values),
     (write_moments, exp.StrToDate, exp.StrToTime, exp.Date, exp.Extract),
     (write_percentiles, exp.WithinGroup),
     (write_buckets, exp.WidthBucket),

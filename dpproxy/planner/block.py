@@ -47,7 +47,7 @@ from dpproxy.planner.release.pricing import Draft, Price, Terms
 from dpproxy.planner.release.priors import prior_nodes, refined_call, statistical
 from dpproxy.planner.release.scope import AggregateCall, ReleasedScope
 from dpproxy.planner.release.stage import release_sql
-from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row, is_false, never_holds
+from dpproxy.planner.rewrites.empty import has_no_rows, is_false, never_holds
 from dpproxy.planner.rows.blocks import blocks_of
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.cuts import note_cuts
@@ -100,7 +100,6 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
         query = replace(branches[0].query, order=order)
     else:
         query = _union(branches)
-    is_single = sets == [[]] or has_one_row(select)
     limit = select.args.get("limit")
     most = sum(b.scope.groups for b in branches)
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
@@ -115,7 +114,6 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
         released=True,
         rows=most,
         empty=empty,
-        single=is_single,
         unique=of_groups(sets[0], shown) if len(sets) == 1 else None,
         further=numbered(
             shown,

@@ -74,8 +74,6 @@ class Open(Struct, frozen=True):
     """It has no more."""
     empty: bool = False
     """Has no rows, whatever it reads."""
-    single: bool = False
-    """Has one row at most."""
     unique: frozenset[int] | None = None
     """Places of columns that no two rows share the values of; None where none are known (``unique.py``)."""
     further: frozenset[int] | None = None

@@ -163,7 +163,7 @@ def open_select(
     query, columns = with_distances(query, values, held, bounded=is_bounded)
     planning.selected |= any(c.has_distance for c in columns)
     return Open(
-        query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, further, lists_keys(found),
+        query, columns, reads_release(query), most, has_no_rows(select), unique, further, lists_keys(found),
         is_chosen,
     )  # fmt: skip
 

@@ -170,10 +170,7 @@ def _relation(values: list[Typed], shape: Typed, alias: str, planning: Planning,
     source = nodes.Values(tuple((v.sql,) for v in values), name, ("c0",))
     query = nodes.Select((duck.column("c0", str(name)),), source, where=nodes.FALSE if is_empty else None)
     column = OpenColumn(alias or NAME, replace(shape, sql=duck.column("c0")))
-    return Open(
-        query, (column,), released=False, rows=len(values), empty=is_empty, single=len(values) == 1,
-        unique=frozenset({0}),
-    )  # fmt: skip
+    return Open(query, (column,), released=False, rows=len(values), empty=is_empty, unique=frozenset({0}))
 
 
 def _numbers(node: exp.ExplodingGenerateSeries, start: Typed, end: Typed, scope: Scope) -> Iterator[Typed]:

@@ -19,7 +19,7 @@ from dpproxy.planner.open.accuracies import merged, with_distances
 from dpproxy.planner.open.relations import Open, OpenColumn, farther
 from dpproxy.planner.open.row_numbers import tagged
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.rewrites.empty import has_no_rows, has_one_row
+from dpproxy.planner.rewrites.empty import has_no_rows
 from dpproxy.planner.select_list import ordinal
 from dpproxy.planner.unique import of_copies, of_distinct
 from dpproxy.values.errors import SyntaxRefused, UndefinedColumn, Unsupported
@@ -188,7 +188,6 @@ def arranged(node: exp.Expr, found: Open, planning: Planning, *, top: bool = Fal
         columns=columns,
         rows=rows,
         empty=found.empty or has_no_rows(node),
-        single=found.single or has_one_row(node),
         chosen=found.chosen or (is_cut and any(c.accuracy is not None for c in found.columns)),
     )
 

@@ -53,7 +53,7 @@ def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:
     name = nodes.Bare(planning.reserve("q"))
     source = nodes.Values(rows_of, name, tuple(names))
     query = nodes.Select(tuple(duck.column(n, str(name)) for n in names), source)
-    return Open(query, tuple(columns), reads_release(query), len(rows), single=len(rows) == 1)
+    return Open(query, tuple(columns), reads_release(query), len(rows))
 
 
 def _column(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[nodes.Expr], Typed]:

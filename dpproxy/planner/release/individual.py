@@ -78,9 +78,7 @@ def individual(select: exp.Select, found: list[FromEntry], planning: Planning, e
         joins=tuple(nodes.Join(nodes.Release(n), on=nodes.TRUE) for n in numbers[1:]),
     )
     limits(rest, query, released.scope())
-    return Open(
-        query, shown.columns, released=True, rows=1, empty=has_no_rows(rest), single=True, unique=frozenset()
-    )
+    return Open(query, shown.columns, released=True, rows=1, empty=has_no_rows(rest), unique=frozenset())
 
 
 def _table(select: exp.Select, found: list[FromEntry]) -> TablePolicy:

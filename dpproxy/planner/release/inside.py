@@ -168,7 +168,7 @@ def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env,
     )
     limited = limits(select, query, released.scope())
     empty = has_no_rows(select)
-    return Open(limited, shown.columns, True, 1, empty=empty, single=True, unique=frozenset())  # noqa: FBT003
+    return Open(limited, shown.columns, True, 1, empty=empty, unique=frozenset())  # noqa: FBT003
 
 
 def _written(select: exp.Select) -> list[exp.Expr]:

@@ -1,6 +1,7 @@
 """Lists of values as arrays, as drivers write them: ``x = ANY (ARRAY[1, 2])`` is ``x IN (1, 2)``.
 
 And ``x <> ALL ('{1,2}'::int[])`` is ``x NOT IN (1, 2)``. ``SOME`` is another word for ``ANY``.
+``x IN (VALUES (1), (2))`` is a list, too.
 """
 
 import re
@@ -21,6 +22,11 @@ _WHOLE: Final = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 
 def write_lists(tree: exp.Expr) -> None:
     """Write comparisons with each value of a list as IN, in place. Errors: ``InvalidText``, ``TooComplex``."""
+    for test in tree.find_all(exp.In):
+        if [type(n) for n in test.expressions] == [exp.Values]:
+            rows = test.expressions[0].expressions
+            alone = all(len(row.expressions) == 1 for row in rows)
+            test.set("expressions", [row.expressions[0] for row in rows] if alone else rows)
     for node in list(tree.find_all(exp.EQ, exp.NEQ)):
         array = _array(node)
         values = None if array is None else listed_values(array)

@@ -175,8 +175,10 @@ def _ordered(items: Sequence[FromItem]) -> tuple[list[FromItem], frozenset[str]]
 def _check_place(index: int, item: FromItem, count: int) -> None:
     if index != 1 or (item.side == "FULL" and count > 2):
         raise Unsupported(
-            f"{item.side} JOIN is answered between the first two tables only",
-            hint="Write it as a LEFT JOIN, with the other table first.",
+            f"{item.side} JOIN is answered between the first two tables{' alone' if index == 1 else ' only'}",
+            hint="Write it as a subquery of its own, with a name, and join that."
+            if index == 1
+            else "Write it as a LEFT JOIN, with the other table first.",
             position=position(item.node),
         )
 

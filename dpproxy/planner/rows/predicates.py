@@ -43,13 +43,13 @@ from dpproxy.planner.rows.conditions import (
     linking,
     tell_added,
 )
+from dpproxy.planner.rows.derive import expanded
 from dpproxy.planner.rows.equalities import hashed
 from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.owners import all_of
 from dpproxy.planner.rows.people import one_person
 from dpproxy.planner.rows.relation import Inner, JoinedRows, Scan
 from dpproxy.planner.rows.sources import Env, apart, entries, with_ctes
-from dpproxy.planner.select_list import items
 from dpproxy.sql.quoting import table_text
 from dpproxy.values.errors import (
     InvalidParameter,
@@ -146,7 +146,7 @@ class _Predicates:
         ]
         if isinstance(query, exp.Select) and _is_plain(query):
             inside, select = self._inside(query, rows)
-            shown = [item.node.unnest() for item in items(select)]
+            shown = [item.node.unnest() for item in expanded(select, inside)]
         else:
             inside, shown, query, followed = self._related_to(query, rows, node)
             wanted += followed
@@ -298,7 +298,7 @@ class _Predicates:
 
     def _released(self, relation: Open, node: exp.Expr) -> Typed:
         """A value that is released first: a parameter of what is computed next."""
-        if not relation.single:
+        if relation.rows > 1:
             raise Unsupported(
                 "a subquery for one value needs an aggregate without GROUP BY",
                 hint="Leave GROUP BY out, or end the subquery with ORDER BY 1 LIMIT 1.",

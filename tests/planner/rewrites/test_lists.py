@@ -18,6 +18,8 @@ from dpproxy.values.errors import InvalidText, Refusal, TooComplex
         ("x = ANY (('{2020-01-01}')::date[])", "x IN (CAST('2020-01-01' AS DATE))"),
         ("NOT x = ANY ('{}')", "NOT x IN (NULL) IS TRUE"),
         ("x <> ALL (ARRAY[]::text[])", "(NOT x IN (NULL) IS TRUE)"),
+        ("x NOT IN (VALUES (1), (NULL))", "NOT x IN (1, NULL)"),
+        ("(x, y) IN (VALUES (1, 'a'), (2, 'b'))", "(x, y) IN ((1, 'a'), (2, 'b'))"),
     ],
 )
 def test_a_list_that_drivers_write_as_an_array(written: str, read: str):

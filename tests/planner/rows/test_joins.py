@@ -165,6 +165,16 @@ def test_refused(clinic: World, source: str, error: type[Refusal]):
         plan_of(clinic, f"SELECT count(*) FROM {source}")
 
 
+def test_a_full_join_beside_others_is_a_subquery(clinic: World):
+    joined = "people p FULL JOIN visits v ON p.id = v.person"
+    with pytest.raises(Unsupported, match="between the first two tables alone") as refused:
+        plan_of(clinic, f"SELECT count(*) FROM {joined} JOIN wards w ON w.ward = v.ward")
+    assert "subquery" in str(refused.value.hint)
+    plan_of(
+        clinic, f"SELECT count(*) FROM (SELECT p.id, v.ward FROM {joined}) t JOIN wards w ON w.ward = t.ward"
+    )
+
+
 @pytest.mark.parametrize(
     ("lateral", "hint"),
     [

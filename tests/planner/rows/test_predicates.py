@@ -88,6 +88,10 @@ def test_what_another_person_would_decide_is_refused(clinic: World, condition: s
     [
         ("id IN (SELECT person FROM visits)", 2),
         ("id NOT IN (SELECT person FROM visits)", 1),
+        ("id IN (SELECT * FROM (SELECT person FROM visits) v)", 2),
+        ("id IN (SELECT v.* FROM (SELECT person FROM visits WHERE hours > 1) v)", 2),
+        ("city IN (SELECT * FROM (VALUES ('Rome')) v)", 2),
+        ("(city, age) IN (SELECT * FROM (VALUES ('Rome', 40), ('Rome', 1)) v)", 1),
         ("id IN (SELECT person FROM visits WHERE hours > 1)", 2),
         ("EXISTS (SELECT 1 FROM visits v WHERE v.person = id AND v.hours * 15 = age)", 1),
         ("age > (SELECT 12 * max(hours) FROM visits v WHERE v.person = people.id)", 2),
@@ -102,8 +106,12 @@ def test_without_noise_it_is_what_sql_says(clinic: World, condition: str, count:
     assert answered(clinic, f"SELECT count(*) FROM people WHERE {condition}") == [(count,)]
 
 
-def test_a_value_over_everybody_is_released_first_and_then_a_constant(clinic: World):
-    sql = "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)"
+@pytest.mark.parametrize(
+    "value", ["SELECT avg(age) FROM people", "SELECT a FROM t", "SELECT * FROM t WHERE a > 1"]
+)
+def test_a_value_over_everybody_is_released_first_and_then_a_constant(clinic: World, value: str):
+    sql = f"SELECT count(*) FROM people WHERE age > ({value})"
+    sql = f"WITH t AS (SELECT avg(age) AS a FROM people) {sql}" if " t" in value else sql
     first, second = plan_of(clinic, sql, {"dp.epsilon": "1"}).parts
     assert first.loss == second.loss
     assert [taken.number for taken in second.inputs] == [2]
