@@ -52,6 +52,7 @@ from dpproxy.planner.release.pricing import ANY_TERMS, Price, Source, Terms, pri
 from dpproxy.planner.release.priors import prior_nodes, settled
 from dpproxy.planner.release.target_error import most_epsilon, within_target
 from dpproxy.planner.reuse.cubes import CubeQuery, cube_query
+from dpproxy.planner.rewrites.around import with_inside
 from dpproxy.planner.rewrites.documents import with_casts
 from dpproxy.planner.rewrites.empty import has_no_rows, never_holds
 from dpproxy.planner.rewrites.existence import existence
@@ -192,6 +193,7 @@ def plan_cube(name: str, text: str, context: Context) -> CubeQuery:
 def _top(tree: exp.Expr, planning: Planning) -> Relation:
     env = Env(plan=_relation)
     if type(tree) is exp.Select:
+        tree = with_inside(tree)
         return _select(tree, "", planning, with_ctes(tree, env), top=True)
     if isinstance(tree, exp.SetOperation):
         return set_operation(tree, "", planning, with_ctes(tree, env), top=True)

@@ -70,7 +70,8 @@ def test_names_of_with_hide_tables(world: World):
         ("SELECT city, count(*) FROM people GROUP BY city ORDER BY 2", ()),
         ("SELECT city, count(*) FROM people GROUP BY city LIMIT 3", ()),
         ("SELECT city, count(*), (SELECT count(*) FROM visits) FROM people GROUP BY city", ()),
-        ("SELECT n FROM (SELECT city, count(*) AS n FROM people GROUP BY city) AS t", ()),
+        ("SELECT n FROM (SELECT city, count(*) AS n FROM people GROUP BY city) AS t", ("m0",)),
+        ("SELECT n FROM (SELECT city, count(*) AS n FROM people GROUP BY city) AS t WHERE n > 5", ()),
     ],
 )
 def test_what_is_shown_as_it_is_needs_no_answer_stage(world: World, sql: str, copied: tuple[str, ...]):
