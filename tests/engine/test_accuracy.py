@@ -155,9 +155,9 @@ def test_how_many_groups_noise_leaves_has_no_stated_error(engine: Engine):
         "SELECT n FROM ({}) s WHERE n > -9999",
         "SELECT max(n) AS n FROM ({}) s",
         "SELECT min(n) AS n FROM ({}) s WHERE k <> 'b'",
-        "SELECT min(n) OVER () AS n FROM (SELECT k, n FROM ({}) s) q",
-        "SELECT 7 - n AS n FROM ({}) s",
-        "SELECT (n - lag(n) OVER (ORDER BY k)) / 2.0 AS n FROM ({}) s",
+        "SELECT min(n) OVER () AS n FROM (SELECT k, n FROM ({}) s) q WHERE true",
+        "SELECT 7 - n AS n FROM ({}) s WHERE true",
+        "SELECT (n - lag(n) OVER (ORDER BY k)) / 2.0 AS n FROM ({}) s WHERE true",
     ],
 )
 def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine: Engine, around: str):
@@ -166,6 +166,13 @@ def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine
     said = of_error(ask(engine, around.format(inner), epsilon="1"))
     assert said.message == all_together.message
     assert said.message.startswith("95 % half-width of all rows that could be shown, together: n ±")
+
+
+def test_what_a_query_around_only_computes_on_has_the_error_of_one_select(engine: Engine):
+    inner = "SELECT k, count(*) AS n FROM t GROUP BY k"
+    said = of_error(ask(engine, f"SELECT * FROM ({inner}) AS s ORDER BY k LIMIT 1000", epsilon="1"))
+    assert said.message == of_error(ask(engine, inner, epsilon="1")).message
+    assert said.message.startswith("95 % half-width: n ±")
 
 
 @pytest.mark.parametrize(
