@@ -53,23 +53,25 @@ def with_inside(outer: exp.Select) -> exp.Select:
     return made
 
 
-def _source(outer: exp.Select) -> tuple[exp.Expr | None, exp.With | None]:
+def _source(outer: exp.Select) -> tuple[exp.Subquery | None, exp.With | None]:
     """The subquery or the last name of WITH that FROM has alone, and the names that are left."""
     clause, names = outer.args.get("from_"), outer.args.get("with_")
     source = None if clause is None else clause.this
     if type(source) is exp.Subquery:
         return source, names
-    last = names.expressions[-1] if names is not None and not names.args.get("recursive") else None
-    if type(source) is not exp.Table or last is None or source.db or source.name != last.alias:
+    if type(source) is not exp.Table or source.db or names is None or names.args.get("recursive"):
         return None, names
-    if sum(1 for t in outer.find_all(exp.Table) if t.name == last.alias) > 1 or set(source.args) - {
-        "this",
-        "alias",
-    }:
+    *others, last = names.expressions
+    alias = source.args.get("alias")
+    is_alone = sum(1 for table in outer.find_all(exp.Table) if table.name == last.alias) == 1
+    if source.name != last.alias or not is_alone or (alias is not None and alias.columns):
         return None, names
-    left = exp.With(expressions=names.expressions[:-1]) if len(names.expressions) > 1 else None
-    made = exp.Subquery(this=last.this, alias=last.args["alias"])
-    return made, left
+    if set(_given(source)) - {"this", "alias"} or last.alias in [one.alias for one in others]:
+        return None, names
+    outside = exp.TableAlias(
+        this=exp.to_identifier(source.alias_or_name, quoted=True), columns=last.args["alias"].columns
+    )
+    return exp.Subquery(this=last.this, alias=outside), exp.With(expressions=others) if others else None
 
 
 def _inside(source: exp.Subquery) -> _Inside | None:

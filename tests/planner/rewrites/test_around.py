@@ -34,6 +34,10 @@ COUNTED = "SELECT ward, count(*) AS n FROM v GROUP BY ward"
             "FROM v, a GROUP BY b",
         ),
         (
+            f"WITH q (w, m) AS ({COUNTED}) SELECT r.w, r.m FROM q AS r ORDER BY r.m",
+            'SELECT ward AS "w", count(*) AS "m" FROM v GROUP BY ward ORDER BY count(*)',
+        ),
+        (
             f"SELECT m + 1 AS more FROM (SELECT n * 2 AS m FROM ({COUNTED}) AS i) AS q",
             'SELECT (count(*) * 2) + 1 AS "more" FROM v GROUP BY ward',
         ),
@@ -80,6 +84,9 @@ def test_both_are_one(written: str, made: str):
         "SELECT k, n FROM (SELECT y / 10 AS b, count(*) AS n FROM v GROUP BY b) AS q (k)",
         "SELECT n FROM (SELECT DISTINCT count(*) AS n FROM v GROUP BY ward) AS q",
         "SELECT n FROM (WITH v AS (SELECT 1 AS ward) SELECT count(*) AS n FROM v) AS q",
+        f"WITH q AS ({COUNTED}) SELECT n FROM q AS r (n, ward)",
+        f"WITH q AS ({COUNTED}) SELECT q.n FROM q AS r",
+        f"WITH q AS ({COUNTED}) SELECT n FROM s.q",
         f"WITH q AS ({COUNTED}), r AS (SELECT 1 AS a) SELECT n FROM q",
         f"WITH q AS ({COUNTED}) SELECT n - (SELECT count(*) FROM q) FROM q",
         "SELECT $1 + n FROM (SELECT count(*) AS n FROM v) AS q",
