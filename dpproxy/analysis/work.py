@@ -127,40 +127,33 @@ class Costs:
         self._sizes: dict[int, int] = {}
         self._known: dict[int, _Cost] = {}
 
-    def of(self, node: Node, items: Items = ()) -> _Cost:
-        """A node and all below it.
+    def of(self, node: Node) -> _Cost:
+        """A node and all below it."""
+        return self._known.get(id(node)) or self._made(node)
 
-        Of inner joins, the conditions over one item alone are computed before the join, and so are the sides of
-        equalities of two: every engine tests the former where it reads the item, and hashes the latter once for each
-        of its rows.
-        """
-        if items:
-            if type(node) is nodes.And or not _is_of_one(node, items):
-                return self._made(node, items)
-            spent, before, operations = self.of(node)
-            return 0, spent + before, operations
-        found = self._known.get(id(node))
-        if found is None:
-            found = self._known[id(node)] = self._made(node, items)
+    def _made(self, node: Node) -> _Cost:
+        parts = [] if type(node) is nodes.Values else node.parts()
+        spent = before = operations = 0
+        if isinstance(node, nodes.Select) and node.where is not None and (items := _joined(node)):
+            del parts[len(node.items) + 1 + len(node.joins)]
+            spent, before, operations = self._met(node.where, items)
+        for part in parts:
+            value = part.value if type(part) is nodes.Named else part
+            if type(value) is nodes.Number:  # most nodes are: of lists of keys
+                spent += _READING
+            elif type(value) is nodes.ColumnRef:  # and these of lists of a table's columns
+                spent += _READING
+                if value.name in self._longest:
+                    self._sizes[id(part)] = self._longest[value.name]
+            else:
+                more, early, several = self._known.get(id(part)) or self._made(part)
+                spent, before, operations = spent + more, before + early, operations + several
+        found = self._known[id(node)] = self._with_own(node, parts, (spent, before, operations))
         return found
 
-    def _made(self, node: Node, items: Items) -> _Cost:
-        kind, parts = type(node), node.parts()
-        joined, where = items, -1
-        if isinstance(node, nodes.Select) and node.where is not None:
-            joined, where = _joined(node), len(node.items) + (node.source is not None) + len(node.joins)
-        spent = before = operations = 0
-        for place, part in enumerate(() if kind is nodes.Values else parts):
-            inside = _inside(node, part, items) if items else joined if place == where else ()
-            if type(part) is nodes.Number:  # most nodes are: of lists of keys
-                spent += _READING
-            elif type(part) is nodes.ColumnRef and not inside:
-                spent += _READING
-                if part.name in self._longest:
-                    self._sizes[id(part)] = self._longest[part.name]
-            else:
-                more, early, several = self.of(part, inside)
-                spent, before, operations = spent + more, before + early, operations + several
+    def _with_own(self, node: Node, parts: Sequence[Node], below: _Cost) -> _Cost:
+        """What is below a node, with what it costs itself."""
+        kind, (spent, before, operations) = type(node), below
         size, own = _SIZE.get(kind), _FIXED.get(kind)
         if size is not None:
             self._sizes[id(node)] = size(node, self._sizes, self._longest)
@@ -168,13 +161,29 @@ class Costs:
             own = _worth(node) * OPERATION + _characters(node, parts, self._sizes)
         return spent + own, before, operations + (own >= OPERATION)
 
+    def _met(self, node: Node, items: Items) -> _Cost:
+        """A condition over items that are joined.
 
-def _inside(node: Node, part: Node, items: Items) -> Items:
-    """The items that a part of a node is a condition over."""
-    if isinstance(node, nodes.And | nodes.Paren):
-        return items
-    is_equality = isinstance(node, nodes.Binary) and node.operator == "="
-    return items if is_equality and _is_of_one(part, items) else ()
+        Those over one item alone are computed before the join, and so are the sides of equalities of two: every engine
+        tests the former where it reads the item, and hashes the latter once for each of its rows.
+        """
+        parts = node.parts()
+        if type(node) is nodes.And:
+            found = [self._met(part, items) for part in parts]
+        elif _is_of_one(node, items):
+            return self._early(node)
+        elif type(node) is nodes.Paren:
+            found = [self._met(node.value, items)]
+        elif isinstance(node, nodes.Binary) and node.operator == "=":
+            found = [self._early(part) if _is_of_one(part, items) else self.of(part) for part in parts]
+        else:
+            return self.of(node)
+        spent, before, operations = map(sum, zip(*found, strict=True))
+        return self._with_own(node, parts, (spent, before, operations))
+
+    def _early(self, node: Node) -> _Cost:
+        spent, before, operations = self.of(node)
+        return 0, spent + before, operations
 
 
 def _joined(select: nodes.Select) -> Items:
@@ -192,14 +201,23 @@ def _names(item: nodes.Item) -> frozenset[str]:
     return frozenset(named) or (frozenset() if select.source is None else _names(select.source))
 
 
-def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
-    left = items
-    for node in condition.walk():
-        if type(node) is nodes.ColumnRef:
-            left = [item for item in left if node.name in item]
-        if not left or type(node) in (nodes.Select, nodes.Combined):
-            return False
-    return left is not items
+def _columns(node: Node) -> set[str]:
+    """The columns that are read; none where a query reads some."""
+    found, left = set(), [node]
+    while left:
+        part = left.pop()
+        if type(part) is nodes.ColumnRef:
+            found.add(part.name)
+        elif type(part) in (nodes.Select, nodes.Combined):
+            return set()
+        elif type(part) is not nodes.Number:
+            left += part.parts()
+    return found
+
+
+def _is_of_one(condition: Node, items: Items) -> bool:
+    columns = _columns(condition)
+    return bool(columns) and any(columns <= item for item in items)
 
 
 def _sizes(several: Iterable[Node], sizes: Mapping[int, int]) -> list[int]:
@@ -244,33 +262,14 @@ def _rewritten(node: nodes.Call, sizes: Mapping[int, int]) -> int:
 Size = Callable[[nodes.Call, Mapping[int, int]], int]
 
 _SIZES: dict[str, Size] = {
-    **dict.fromkeys(
-        (
-            "lower",
-            "upper",
-            "trim",
-            "ltrim",
-            "rtrim",
-            "min",
-            "max",
-            "coalesce",
-            "nullif",
-            "greatest",
-            "least",
-            "right",
-            "lag",
-            "lead",
-            "first_value",
-            "last_value",
-            "nth_value",
-        ),
-        lambda node, sizes: _largest(node.arguments, sizes),
-    ),
+    **dict.fromkeys((
+        "lower", "upper", "trim", "ltrim", "rtrim", "min", "max", "coalesce", "nullif", "greatest", "least", "right",
+        "lag", "lead", "first_value", "last_value", "nth_value",
+    ), lambda node, sizes: _largest(node.arguments, sizes)),
     "left": _first,
-    **dict.fromkeys(
-        ("translate", "split_part", "reverse", "regexp_extract"),
-        lambda node, sizes: sizes.get(id(node.arguments[0]), 0),
-    ),
+    **dict.fromkeys((
+        "translate", "split_part", "reverse", "regexp_extract",
+    ), lambda node, sizes: sizes.get(id(node.arguments[0]), 0)),
     **dict.fromkeys(("lpad", "rpad"), lambda node, _: _number(node.arguments[1])),
     "repeat": lambda node, sizes: sizes.get(id(node.arguments[0]), 0) * _number(node.arguments[1]),
     "regexp_replace": _rewritten,
@@ -280,7 +279,7 @@ _SIZES: dict[str, Size] = {
     "substring": _substring,
     "replace": _replaced,
     "concat": lambda node, sizes: sum(_sizes(node.arguments, sizes)),
-}
+}  # fmt: skip
 """The most characters of what a call is, from those of its arguments; 0 for what is no text."""
 
 
@@ -309,13 +308,12 @@ _SIZE: dict[type[Node], Callable[[Any, Mapping[int, int], Mapping[str, int]], in
     nodes.Hole: lambda node, *_: _length(node),
     nodes.Call: _called_size,
     nodes.Case: _chosen_size,
-    nodes.Formula: lambda node, sizes, _: _largest(node.parts(), sizes),
-    nodes.Binary: _joined_size,
-    **dict.fromkeys((nodes.Paren, nodes.Named), lambda node, sizes, _: sizes.get(id(node.value), 0)),
     **dict.fromkeys(
-        (nodes.Window, nodes.Scalar, nodes.Subquery),
+        (nodes.Formula, nodes.Window, nodes.Scalar, nodes.Subquery),
         lambda node, sizes, _: _largest(node.parts(), sizes),
     ),
+    nodes.Binary: _joined_size,
+    **dict.fromkeys((nodes.Paren, nodes.Named), lambda node, sizes, _: sizes.get(id(node.value), 0)),
     nodes.Select: lambda node, sizes, _: _largest(node.items, sizes),
 }
 """The most characters of a value, from those of its parts and of columns; 0 for what is no text."""
@@ -332,10 +330,8 @@ def _characters(node: Node, parts: Sequence[Node], sizes: Mapping[int, int]) -> 
     """Nanoseconds that the characters of the operands take."""
     if isinstance(node, nodes.Call):
         return _called(node, sizes)
-    if isinstance(
-        node, nodes.InList | nodes.InQuery
-    ):  # of texts as they are, a word of the machine at a time
-        return _largest(_read(parts), sizes)
+    if isinstance(node, nodes.InList | nodes.InQuery):
+        return _read(parts, sizes)  # of texts as they are, a word of the machine at a time
     if isinstance(node, nodes.Binary):
         return _between(node, parts, sizes)
     if isinstance(node, nodes.Formula):
@@ -352,18 +348,19 @@ def _of_field(node: nodes.Formula) -> int:
 
 def _between(node: nodes.Binary, parts: Sequence[Node], sizes: Mapping[int, int]) -> int:
     if node.operator in nodes.COMPARISONS:
-        return _largest(_read(parts), sizes)
+        return _read(parts, sizes)
     mapped = {"LIKE": 0, "ILIKE": 2 * _MAPPED}.get(node.operator.removeprefix("NOT "))
     if mapped is None:
         return CHARACTER * sum(_sizes(parts, sizes))
     return (mapped + _looked_for(node.right)) * sizes.get(id(node.left), 0)
 
 
-def _read(parts: Sequence[Node]) -> list[Node]:
-    """What is compared but constants: no more characters are than the other side has."""
-    return [part for part in parts if not isinstance(part, nodes.Text | nodes.Hole)]
+def _read(parts: Sequence[Node], sizes: Mapping[int, int]) -> int:
+    """The longest that is compared but constants: no more characters are than the other side has."""
+    return max([sizes.get(id(part), 0) for part in parts if type(part) not in _CONSTANT], default=0)
 
 
+_CONSTANT = (nodes.Number, nodes.Text, nodes.Hole)
 _EACH = {"lower": _MAPPED, "upper": _MAPPED, "translate": _TRANSLATED, "reverse": _REVERSED}
 _MADE = {
     "lpad": _FILLED, "rpad": _FILLED, "repeat": CHARACTER, "concat_ws": CHARACTER, "regexp_replace": CHARACTER,
