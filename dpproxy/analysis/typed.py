@@ -193,7 +193,7 @@ def number(value: Fraction, *, float_type: SqlType | None = None) -> Typed:
             duck.double(float(value)), float_type or NUMERIC, None, as_float, as_float,
             nullable=False, is_constant=True, constant=value,
         )  # fmt: skip
-    whole = int(value * 10**scale)
+    whole = value.numerator * 10**scale // value.denominator
     is_long = not -(2**31) <= whole < 2**31
     kind = NUMERIC if scale or not -INT64 - 1 <= whole <= INT64 else INT8 if is_long else INT4
     held = int(value) if scale == 0 else value
@@ -203,8 +203,9 @@ def number(value: Fraction, *, float_type: SqlType | None = None) -> Typed:
 
 
 def _scale_of(value: Fraction) -> int | None:
-    scale = next((s for s in range(31) if 10**s % value.denominator == 0), None)
-    return scale if scale is not None and abs(value) * 10**scale < WIDEST else None
+    below = value.denominator
+    scale = next((s for s in range(31) if 10**s % below == 0), None)
+    return scale if scale is not None and abs(value.numerator) * 10**scale < WIDEST * below else None
 
 
 def as_double(value: Typed) -> nodes.Expr:

@@ -36,15 +36,15 @@ def conjuncts_of(condition: exp.Expr | None) -> list[exp.Expr]:
 
 def _shared(condition: exp.Or) -> list[exp.Expr]:
     """(a AND b) OR (a AND c) as a, b OR c; nothing where the branches share no condition."""
-    branches = [conjuncts(exp.Where(this=b.copy())) for b in condition.flatten()]
+    branches = [conjuncts_of(b) for b in condition.flatten()]
     common = [c for c in branches[0] if all(c in branch for branch in branches[1:])]
     if not common:
         return []
     rest = [[c for c in branch if c not in common] for branch in branches]
-    if not all(rest):  # one branch asks for nothing else
-        return common
-    either = [exp.and_(*branch, copy=False) for branch in rest]
-    return [*common, exp.or_(*either, copy=False)]
+    asked = (
+        [exp.and_(*branch) for branch in rest] if all(rest) else []
+    )  # else one branch asks for nothing more
+    return [*(c.copy() for c in common), *([exp.or_(*asked, copy=False)] if asked else [])]
 
 
 _NEVER_OF_NULL = (
@@ -97,7 +97,8 @@ def edge_of(node: exp.Expr, rows: JoinedRows) -> Edge | None:
     node = node.unnest()
     if type(node) is not exp.EQ:
         return None
-    return edge_between(*(key_column(side.unnest(), rows) for side in (node.this, node.expression)))
+    left = key_column(node.this.unnest(), rows)
+    return edge_between(left, None if left is None else key_column(node.expression.unnest(), rows))
 
 
 def edges_of(conditions: Iterable[exp.Expr], rows: JoinedRows) -> list[Edge]:

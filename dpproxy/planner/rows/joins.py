@@ -99,6 +99,8 @@ def join_rows(
 
 def _by_names(items: Sequence[FromItem]) -> list[FromItem]:
     """NATURAL joins written with USING, or ON TRUE where the sides have no name in common."""
+    if not any(item.is_natural for item in items):
+        return list(items)
     found: list[FromItem] = []
     before: set[str] = set()
     for item in items:
@@ -215,7 +217,8 @@ def _held(scan: Scan, referred_to: Sequence[tuple[str, ...]], planning: Planning
 
 def _own(scan: Scan) -> Iterator[str]:
     """What a rewrite joined and reads by its full name: no star shows it."""
-    return (f.name for f in scan.fields if scan.alias.startswith(("#in", "#look")) and f.name.startswith("#"))
+    fields = scan.fields if scan.alias.startswith(("#in", "#look")) else ()
+    return (f.name for f in fields if f.name.startswith("#"))
 
 
 def _never_null(items: Sequence[FromItem]) -> frozenset[str]:
@@ -257,15 +260,13 @@ def _missing(
     """The items with NULL as a key, where an outer join may leave them without a row that what follows keeps."""
     found: list[FromItem] = []
     for place, (item, optional) in enumerate(zip(items, _optional(items), strict=True)):
-        inner = [
-            c
-            for i, each in zip(items[place + 1 :], on[place + 1 :], strict=True)
-            if i.side == "INNER"
-            for c in each
-        ]
+        if not optional:
+            found.append(item)
+            continue
+        later = zip(items[place + 1 :], on[place + 1 :], strict=True)
+        inner = [c for i, each in later if i.side == "INNER" for c in each]
         known = replace(rows, scans=tuple(i.scan for i in (*found, *items[place:])))
-        scan = missing(item.scan, on[place], [*where, *inner], known) if optional else item.scan
-        found.append(replace(item, scan=scan))
+        found.append(replace(item, scan=missing(item.scan, on[place], [*where, *inner], known)))
     return found
 
 
@@ -305,6 +306,7 @@ class _Joiner:
         self.public: list[FromItem] = []
         """Items whose fan-out follows from the pool."""
         self._compiled: dict[int, list[nodes.Expr]] = {}
+        self._edges: dict[int, Edge | None] = {}
         self.linked: list[Scan] = []
         """Protected items of inner joins."""
         self.followed: list[tuple[str, str]] = []
@@ -395,7 +397,9 @@ class _Joiner:
         return nodes.Join(scan.item, on=all_of(conditions), kind=side)
 
     def _edge(self, node: exp.Expr) -> Edge | None:
-        return edge_of(node, self.rows)
+        if id(node) not in self._edges:
+            self._edges[id(node)] = edge_of(node, self.rows)
+        return self._edges[id(node)]
 
     def _lost(self, item: FromItem) -> UnitLost:
         linked = {f.name for f in item.scan.fields if f.link is not None}
@@ -415,7 +419,7 @@ class _Joiner:
 
     def finish(self) -> JoinedRows:
         """Equate the units of inner joins, and count what public tables multiply."""
-        edges = edges_of(self.pool, self.rows)
+        edges = [edge for condition in self.pool if (edge := self._edge(condition)) is not None]
         self._check_linked(linking(edges))
         tell_added(edges, self.planning)
         rest = self._rest()

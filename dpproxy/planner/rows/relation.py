@@ -1,6 +1,7 @@
 """A relation of protected rows: where it comes from, whose rows they are, and how many of them one person can have."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -40,7 +41,7 @@ class ReleasedStage(Struct, frozen=True):
         return 1 if self.unique and self.unique <= equated else max(1, self.rows)
 
 
-class Scan(Struct, frozen=True):
+class Scan(Struct, frozen=True, dict=True):
     """One item of FROM. Its physical columns have names that no other item of the statement has.
 
     ``unit`` is the column with the resolved privacy unit: None where a row is the unit, and in public relations, which
@@ -83,12 +84,13 @@ class Scan(Struct, frozen=True):
         first = self.content[0]
         return first.name
 
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {field_.name: field_ for field_ in reversed(self.fields)}
+
     def find(self, name: str) -> Field | None:
-        """The field of a name."""
-        for field_ in self.fields:
-            if field_.name == name:
-                return field_
-        return None
+        """The first field of a name."""
+        return self._by_name.get(name)
 
 
 class JoinedRows(PartlyShown, Struct, frozen=True):
@@ -175,12 +177,12 @@ class JoinedRows(PartlyShown, Struct, frozen=True):
 
     def candidates(self, node: exp.Column) -> Iterator[tuple[Scan, Field]]:
         """Every column of this relation that the name can mean."""
+        table, name = node.table, node.name
         for scan in self.scans:
-            if node.table and scan.alias != node.table:
-                continue
-            found = scan.find(node.name)
-            if found is not None and (node.table or (scan.alias, node.name) not in self.hidden):
-                yield scan, found
+            if not table or scan.alias == table:
+                found = scan.find(name)
+                if found is not None and (table or (scan.alias, name) not in self.hidden):
+                    yield scan, found
 
     def has(self, node: exp.Column) -> bool:
         """Whether the name can mean a column of this relation."""

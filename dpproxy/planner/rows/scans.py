@@ -1,8 +1,9 @@
 """Tables as items of FROM: protected ones with their unit resolved, public ones as they are."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -210,8 +211,8 @@ def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
         else Public(
             c.name,
             Column(names[c.name], c.type, c.not_null),
-            _shape(planning, base, c),
-            _keys(planning, base, c),
+            partial(_shape, planning, base, c),
+            partial(_keys, planning, base, c),
         )
         for c in columns
     )
@@ -238,13 +239,9 @@ def public_value(column: Column, name: str) -> Typed:
     return Typed(raw, kind, 0)
 
 
-def _shape(planning: Planning, source: nodes.Item, column: Column) -> Callable[[str], Typed]:
-    """The column's value with bounds that are facts."""
-
-    def shape(name: str) -> Typed:
-        return with_facts(public_value(column, name), planning, source, column.name)
-
-    return shape
+def _shape(planning: Planning, source: nodes.Item, column: Column, name: str) -> Typed:
+    """The value with bounds that are facts of a column that is held under a name."""
+    return with_facts(public_value(column, name), planning, source, column.name)
 
 
 def with_facts(typed: Typed, planning: Planning, source: nodes.Item, column: str, step: int = 1) -> Typed:
@@ -253,16 +250,16 @@ def with_facts(typed: Typed, planning: Planning, source: nodes.Item, column: str
     The column counts numbers in steps of which ``step`` are 1.
     """
     own = duck.column(column)
+    if typed.type.oid in TEXTS and typed.longest is None:
+        length = duck.call("max", duck.call("length", own))
+        [[longest]] = planning.context.facts(nodes.Select((length,), source))
+        return replace(typed, longest=longest if isinstance(longest, int) else 0)
     ends = nodes.Select((duck.call("min", own), duck.call("max", own)), source)
     if typed.is_number and None in (typed.low, typed.high):
         [[low, high]] = planning.context.facts(ends)
         if isinstance(low, bool) or not _finite(low) or not _finite(high):
             return typed
         return replace(typed, low=Fraction(low) / step, high=Fraction(high) / step)  # type: ignore[arg-type]
-    if typed.type.oid in TEXTS and typed.longest is None:
-        length = duck.call("max", duck.call("length", own))
-        [[longest]] = planning.context.facts(nodes.Select((length,), source))
-        return replace(typed, longest=longest if isinstance(longest, int) else 0)
     if typed.type.oid == DATE.oid and typed.first is None:
         [[first, last]] = planning.context.facts(ends)
         if type(first) is date and type(last) is date and date.min < first <= last < date.max:
@@ -280,21 +277,19 @@ def _finite(value: object) -> bool:
     return True
 
 
-def _keys(planning: Planning, source: nodes.Item, column: Column) -> Callable[[int | None], Values]:
-    def keys(at: int | None) -> Values:
-        if column.type.oid in FLOATS:
-            raise BoundsMissing(
-                f'column "{column.name}" has no declared set of keys', hint="Group by a text or a whole number.",
-                position=at,
-            )  # fmt: skip
-        values = _distinct(planning, source, column.name, MOST_KEYS + 1)
-        check_size(len(values), at)
-        scale = column.type.scale or 0
-        if scale:
-            return tuple(None if v is None else int(Fraction(v) * 10**scale) for v in values)  # type: ignore[arg-type]
-        return values
-
-    return keys
+def _keys(planning: Planning, source: nodes.Item, column: Column, at: int | None) -> Values:
+    if column.type.oid in FLOATS:
+        raise BoundsMissing(
+            f'column "{column.name}" has no declared set of keys',
+            hint="Group by a text or a whole number.",
+            position=at,
+        )
+    values = _distinct(planning, source, column.name, MOST_KEYS + 1)
+    check_size(len(values), at)
+    scale = column.type.scale or 0
+    if scale:
+        return tuple(None if v is None else int(Fraction(v) * 10**scale) for v in values)  # type: ignore[arg-type]
+    return values
 
 
 def _distinct(planning: Planning, source: nodes.Item, column: str, most: int) -> tuple[Scalar | None, ...]:
