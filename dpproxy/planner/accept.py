@@ -164,6 +164,15 @@ _REWRITES: tuple[tuple[Any, ...], ...] = (
 )
 """In their order, each with the nodes that it is for; none makes such nodes of another one."""
 
+_ACCEPTED: tuple[tuple[Any, ...], ...] = (
+    (write_series, exp.ExplodingGenerateSeries),
+    (write_present, exp.Anonymous),
+    (without_schemas, exp.Column),
+    (with_fields, exp.JSONExtractScalar, exp.JSONBExtractScalar, exp.Anonymous),
+    (from_left, exp.Join, exp.Subquery),
+)
+"""The same for what is not read as a statement about the catalogue."""
+
 
 def _check_statement(tree: exp.Expr) -> None:
     if type(tree) not in QUERIES:
@@ -178,9 +187,13 @@ def accept(tree: exp.Expr) -> exp.Expr:
     Errors: ``Unsupported`` (0A000), ``UndefinedFunction`` (42883).
     """
     _check_statement(tree)
-    for holder in {id(above): above for join in tree.find_all(exp.Join) if (above := join.parent)}.values():
+    every = [*tree.walk()]
+    for holder in {id(n.parent): n.parent for n in every if type(n) is exp.Join and n.parent}.values():
         check_joins(holder)
-    tree = from_left(with_fields(without_schemas(write_present(write_series(tree)))))
+    kinds = {*map(type, every)}
+    for write, *rewritten in _ACCEPTED:
+        if not kinds.isdisjoint(rewritten):
+            tree = write(tree)
     for node in tree.walk():
         _check_listed(node)
     return tree

@@ -52,7 +52,7 @@ from dpproxy.planner.rows.blocks import blocks_of
 from dpproxy.planner.rows.conditions import conjuncts
 from dpproxy.planner.rows.cuts import note_cuts
 from dpproxy.planner.rows.padding import check_padded
-from dpproxy.planner.rows.relation import JoinedRows
+from dpproxy.planner.rows.relation import JoinedRows, own_nodes
 from dpproxy.planner.rows.sources import Env
 from dpproxy.planner.select_list import SelectItem, is_star, items
 from dpproxy.planner.unique import of_groups
@@ -87,8 +87,9 @@ def charged(rows: JoinedRows, select: exp.Select, planning: Planning, env: Env, 
     listed = items(select)
     block = _Block(rows, select, planning, aggregates, refined, every, env, top, apart, listed)
     branches = [block.branch(keys) for keys in sets]
-    tell_undeclared(select, rows, planning)
-    note_cuts(select, rows, planning)
+    own = [*own_nodes(select)]
+    tell_undeclared(own, rows, planning)
+    note_cuts(select, own, rows, planning)
     scopes = [branch.scope for branch in branches]
     planning.selected = top and any(s.selected or is_selected(select, listed, s.calls) for s in scopes)
     if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):

@@ -61,7 +61,7 @@ from dpproxy.planner.rewrites.filters import with_filters
 from dpproxy.planner.rewrites.laterals import without_laterals
 from dpproxy.planner.rewrites.listed_extremes import with_places
 from dpproxy.planner.rewrites.lookups import with_lookups
-from dpproxy.planner.rewrites.memberships import with_memberships
+from dpproxy.planner.rewrites.memberships import places, with_memberships
 from dpproxy.planner.rewrites.public_keys import among_listed
 from dpproxy.planner.rewrites.referrers import with_referrers
 from dpproxy.planner.rewrites.shifted_sums import with_few_sums
@@ -72,7 +72,7 @@ from dpproxy.planner.rows.from_rows import rows_of
 from dpproxy.planner.rows.padding import refuse_padded
 from dpproxy.planner.rows.people import people
 from dpproxy.planner.rows.predicates import inner_of
-from dpproxy.planner.rows.relation import JoinedRows, Scan
+from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
 from dpproxy.planner.rows.row_windows import derive_windows, has_windows, limited
 from dpproxy.planner.rows.scans import column_names
 from dpproxy.planner.rows.sources import Env, FromEntry, Lateral, Relation, entries, with_ctes
@@ -122,11 +122,14 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters, known: _K
     """A statement with its price; it is compiled where that was not done, or names hid which tables it is of."""
     begin()
     tables = tables_of(tree, context)
-    terms = _paying(tables, context)[1] if tables else ANY_TERMS
+    payer, terms = _paying(tables, context) if tables else (None, ANY_TERMS)
     found, planning = _compiled(tree, context, parameters, known, terms)
     if not planning.tables:
         return _public(found)
-    payer, own = _paying(planning.tables, context)
+    own = terms
+    asked, read = ({(u.table, u.granted) for u in uses} for uses in (tables, planning.tables))
+    if payer is None or asked != read:
+        payer, own = _paying(planning.tables, context)
     if _depends(planning, terms) != _depends(planning, own):
         found, planning = _compiled(tree, context, parameters, known, own)
     return _plan(found, planning, payer, priced(planning.drafts, own, context.losses))
@@ -282,7 +285,9 @@ def _joined(select: exp.Select, planning: Planning, env: Env, *, top: bool) -> e
     """With what is released, or looked up, of each row beside the rows; these are not shown."""
     if top and not any(map(select.args.get, ("group", "distinct"))):
         return select
-    return with_lookups(with_memberships(select, planning, env), planning, env)
+    kinds = {type(node) for place in places(select) for node in own_nodes(place)}
+    select = with_memberships(select, planning, env) if exp.Case in kinds else select
+    return with_lookups(select, planning, env) if exp.Subquery in kinds else select
 
 
 def _joined_laterals(
@@ -314,11 +319,16 @@ def _of_rows(
     rows = limited(rows, select, planning)
     select = without_distinct(select, rows)
     of_people = not top and bool(select.args.get("group")) and _is_by_people(select, rows)
-    select = with_few_sums(with_filters(select, rows, of_people=of_people))
-    select = select if of_people else with_places(select, rows, planning)
+    kinds = {
+        *map(type, own_nodes(select))
+    }  # what is written for nodes that are not there need not be looked for
+    has_extremes = not of_people and not kinds.isdisjoint((exp.Min, exp.Max))
+    select = with_filters(select, rows, of_people=of_people) if exp.Case in kinds else select
+    select = with_few_sums(select) if exp.Sum in kinds else select
+    select = with_places(select, rows, planning) if has_extremes else select
     halves = over_sets(select, rows) or (None if top else in_two(select, rows))
     values: Mapping[str, exp.Select] = {}
-    if halves is None and not of_people and (shared := over_values(select, rows, planning)) is not None:
+    if halves is None and has_extremes and (shared := over_values(select, rows, planning)) is not None:
         halves, values = shared
     if halves is not None:
         inner, outer = halves

@@ -118,10 +118,11 @@ def uses(node: exp.Table, context: Context) -> list[Use]:
 
 def tables_of(tree: exp.Expr, context: Context) -> list[Use]:
     """The protected tables a statement names, of which it may read fewer."""
-    hidden = {table for query in tree.find_all(exp.CTE) for table in _covered(query)}
+    every = [*tree.find_all(exp.CTE, exp.Table)]
+    hidden = {table for query in every if type(query) is exp.CTE for table in _covered(query)}
     found: list[Use] = []
-    for table in tree.find_all(exp.Table):
-        if id(table) not in hidden:
+    for table in every:
+        if isinstance(table, exp.Table) and id(table) not in hidden:
             try:
                 if find_view(table, context, inside=False) is not None:
                     found += uses(table, context)

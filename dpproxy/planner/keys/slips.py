@@ -1,6 +1,6 @@
 """Constants that a column is compared with and never equals, by its declared values: most often a slip of the pen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ from dpproxy.analysis.unseen import Unseen
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import Mapped
 from dpproxy.planner.rows.fields import Declared
-from dpproxy.planner.rows.relation import JoinedRows, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows
 from dpproxy.policy.dump import constant
 from dpproxy.policy.model import Between, Members, References, Scalar
 
@@ -53,9 +53,9 @@ class Allowed(Struct, frozen=True):
         return (self.low is None or self.low <= last) and (self.high is None or first <= self.high)  # type: ignore[operator]
 
 
-def tell_undeclared(select: exp.Select, rows: JoinedRows, planning: Planning) -> None:
+def tell_undeclared(own: Iterable[exp.Expr], rows: JoinedRows, planning: Planning) -> None:
     """A notice for each constant that a column is compared with, though the policy declares none such for it."""
-    for node in own_nodes(select):
+    for node in own:
         for column, other, side in _compared(node):
             found = _constant(other, planning)
             declared = None if found is None else _on_side(_declared(column, rows), side)

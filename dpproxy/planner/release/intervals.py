@@ -55,7 +55,12 @@ _NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 
 def calls_in(node: exp.Expr, calls: Mapping[exp.Expr, object]) -> list[exp.Expr]:
     """The different aggregate calls of an expression."""
-    return list(dict.fromkeys(n for n in node.walk(prune=lambda n: n in calls) if n in calls))
+    kinds = set(map(type, calls))  # a node's hash is that of all below it
+
+    def is_one(part: exp.Expr) -> bool:
+        return type(part) in kinds and part in calls
+
+    return list(dict.fromkeys(filter(is_one, node.walk(prune=is_one))))
 
 
 def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Distance | None:

@@ -105,7 +105,7 @@ def bounded(
     """The statistics of which bounds are asked: of those that are shown with ``intervals``, and in dp.ci_low."""
     shown = [part for item in items(select) for part in item.parts] if intervals else []
     found = {node for node in asked if node in shown}
-    for node in own_nodes(select):
+    for node in own_nodes(select) if asked else ():
         if type(node) is exp.Dot and str(getattr(node.expression, "this", "")).lower() in _BOUNDS:
             found |= {e for e in node.expression.expressions if e in asked}
     return found

@@ -24,7 +24,7 @@ def with_memberships(select: exp.Select, planning: Planning, env: Env) -> exp.Se
 
     A test alone, or beside others by AND and OR, may be false in place of NULL: WHEN holds of neither.
     """
-    if select.find(exp.In) is None or not any(_tests(select, env)) or not is_of_people(select, planning, env):
+    if not any(_tests(select, env)) or not is_of_people(select, planning, env):
         return select
     found = {
         t: exp.column("#0", f"#in{n}", quoted=True) for n, t in enumerate(dict.fromkeys(_tests(select, env)))

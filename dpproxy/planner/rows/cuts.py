@@ -1,6 +1,6 @@
 """What a statement does not see of rows, by the policy: which are left out, and which values are moved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from sqlglot import exp
@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import Mapped
 from dpproxy.planner.rows.fields import Declared
-from dpproxy.planner.rows.relation import JoinedRows, Scan, own_nodes
+from dpproxy.planner.rows.relation import JoinedRows, Scan
 from dpproxy.policy.dump import constant, decimal
 from dpproxy.policy.model import Between, Counted, LimitQuantiles, Outside, TablePolicy
 from dpproxy.policy.suggest_unit import is_unique
@@ -19,9 +19,9 @@ NEARLY_ALL = 99
 """Percent of people who lose nothing by a bound that is proposed."""
 
 
-def note_cuts(select: exp.Select, rows: JoinedRows, planning: Planning) -> None:
-    """Note them for EXPLAIN. Whether any row is meant is not looked at."""
-    moved = list(dict.fromkeys(_moved(select, rows, planning)))
+def note_cuts(select: exp.Select, own: Iterable[exp.Expr], rows: JoinedRows, planning: Planning) -> None:
+    """Note them for EXPLAIN; ``own`` are the SELECT's nodes. Whether any row is meant is not looked at."""
+    moved = list(dict.fromkeys(_moved(own, rows, planning)))
     more = len(moved) - MOST_COLUMNS
     grouped = select.args.get("group")
     keys = [e.name for e in grouped.expressions if type(e) is exp.Column] if grouped else []
@@ -77,9 +77,9 @@ def _percent(quantiles: LimitQuantiles, share: Fraction) -> str:
     return f"{decimal(share)} % \u00b1 {decimal(quantiles.within)} % of people"
 
 
-def _moved(select: exp.Select, rows: JoinedRows, planning: Planning) -> Iterator[str]:
+def _moved(own: Iterable[exp.Expr], rows: JoinedRows, planning: Planning) -> Iterator[str]:
     """Columns with bounds."""
-    named = {(node.table, node.name): node for node in own_nodes(select) if type(node) is exp.Column}
+    named = {(node.table, node.name): node for node in own if type(node) is exp.Column}
     for node in named.values():
         found = list(rows.candidates(node))
         field = found[0][1] if len(found) == 1 else None
