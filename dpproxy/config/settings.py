@@ -6,18 +6,18 @@ prints.
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Literal, cast
+from importlib.resources import files
+from typing import Any, Literal, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dpproxy.algebra.plan import Settings
 from dpproxy.config import setting_checks as checks
+from dpproxy.config import tuning
 from dpproxy.config.setting_checks import Check, decimal
-from dpproxy.config.tuning import tuning
 from dpproxy.values.errors import FixedSetting, InvalidParameter, UndefinedObject
 from udfs.mechanisms import MECHANISMS
 
@@ -46,193 +46,35 @@ class Setting(Struct, frozen=True):
     """A value that, once set, cannot be changed in the session."""
 
 
-_PRIVACY = (
-    Setting("dp.budget", "", checks.budget, "The budget to pay from, where several fit."),
-    Setting("dp.epsilon", "", checks.epsilon, "The total loss of one statement, in nats."),
-    Setting(
-        "dp.delta",
-        "",
-        checks.delta,
-        "The delta of one statement: for discovered keys, and for Gaussian noise.",
-    ),
-    Setting(
-        "dp.target_error",
-        "",
-        checks.target,
-        "The half-width that no column shall exceed, or a share as in '5 %': epsilon is solved for it; off by default.",
-    ),
-    Setting(
-        "dp.confidence",
-        "0.95",
-        checks.probability,
-        "Probability that an error stays within its stated half-width.",
-    ),
-    Setting(
-        "dp.mechanism",
-        "auto",
-        checks.one_of("auto", *MECHANISMS),
-        "The mechanism that draws the noise; auto is the one of least predicted error.",
-    ),
-    Setting(
-        "dp.intervals",
-        "off",
-        checks.one_of("off", "columns"),
-        "Adds a column of interval bounds per measure.",
-    ),
-    Setting("dp.notices", "on", checks.switch, "Tells cost and remaining budget after each answer."),
-    Setting(
-        "dp.clamp",
-        "on",
-        checks.switch,
-        "Shows released counts not below zero, and those of different values not above the declared number.",
-    ),
-    Setting(
-        "dp.empty_groups",
-        "auto",
-        checks.one_of("auto", "show", "hide"),
-        "Whether groups are shown whose released count is too small to tell that they have rows; "
-        "auto hides them in more than 1,000 groups, by a count or a sum that the statement has anyway.",
-    ),
-    Setting(
-        "dp.impossible",
-        "show",
-        checks.one_of("show", "clamp", "null"),
-        "What is shown for sums of a sign that they cannot have (clamp: 0), for averages and others of nobody (null).",
-    ),
-    Setting(
-        "dp.reuse",
-        "always",
-        checks.one_of("always", "better", "never"),
-        "When released answers are used again: better unless a new draw would halve the error, which is charged then.",
-    ),
-    Setting(
-        "dp.round",
-        "off",
-        checks.one_of("off", "significant"),
-        "significant: shown values are rounded to the second digit of their half-width.",
-    ),
-    Setting(
-        "dp.preview",
-        "off",
-        checks.one_of("off", "view"),
-        "Asks a protected view where a statement about its table has no answer.",
-    ),
-    Setting("dp.prior", "", checks.prior, "The prior of dp.with_prior(x) where none is written."),
-    Setting(
-        "dp.session_epsilon",
-        "",
-        checks.epsilon,
-        "Most this session may lose of each budget; lowers only.",
-        lowers_only=True,
-    ),
-    Setting(
-        "dp.session_settings",
-        "session",
-        checks.one_of("session", "transaction"),
-        "transaction: SET of a dp setting ends with its transaction, and is refused outside; for poolers.",
-        one_way="transaction",
-    ),
-    Setting("dp.budget_remaining", "", None, "What is left of the budget.", from_engine=True),
-    Setting("dp.last_cost", "", None, "What the last answer cost.", from_engine=True),
-)
+_CHECKS: Mapping[str, Check] = {
+    "any": checks.ANY, "budget": checks.budget, "date_style": checks.date_style, "delta": checks.delta,
+    "duration": checks.duration, "encoding": checks.encoding, "epsilon": checks.epsilon,
+    "exclusion": tuning.exclusion, "isolation": checks.ISOLATION, "mechanism": checks.one_of("auto", *MECHANISMS),
+    "prior": checks.prior, "probability": checks.probability, "switch": checks.switch, "target": checks.target,
+    "text": checks.text, "time_zone": checks.time_zone,
+}  # fmt: skip
+_KINDS_OF_CHECKS: Mapping[str, Callable[..., Check]] = {
+    "available": checks.available, "one_of": checks.one_of, "only": checks.only, "real": tuning.real,
+    "size": tuning.size, "whole": tuning.whole, "integer": lambda low, high: checks.integer(int(low), int(high)),
+}  # fmt: skip
+"""Made of the words that follow the name in ``settings.tsv``."""
 
-_REPORTED = (
-    Setting("application_name", "", checks.text, "The client's own name.", reported=True),
-    Setting("client_encoding", "UTF8", checks.encoding, "Text is always UTF-8.", reported=True),
-    Setting(
-        "DateStyle", "ISO, MDY", checks.date_style, "Dates are always written as ISO 8601.", reported=True
-    ),
-    Setting("default_transaction_read_only", "off", checks.switch, "Read-only by default.", reported=True),
-    Setting("in_hot_standby", "off", None, "Whether this is a standby.", reported=True),
-    Setting("integer_datetimes", "on", None, "Binary timestamps are integers.", reported=True),
-    Setting(
-        "IntervalStyle",
-        "postgres",
-        checks.available("postgres", "postgres_verbose", "sql_standard", "iso_8601"),
-        "How intervals are written.",
-        reported=True,
-    ),
-    Setting("is_superuser", "off", None, "Nobody is.", reported=True),
-    Setting("password_encryption", "scram-sha-256", None, "What psql's \\password makes of a password."),
-    Setting("server_encoding", "UTF8", None, "Text is always UTF-8.", reported=True),
-    Setting(
-        "server_version", "15.0", None, "The PostgreSQL whose protocol and names are followed.", reported=True
-    ),
-    Setting("session_authorization", "", None, "The user of the session.", reported=True),
-    Setting(
-        "standard_conforming_strings",
-        "on",
-        checks.only("on"),
-        "Backslashes in plain strings are themselves.",
-        reported=True,
-    ),
-    Setting(
-        "TimeZone",
-        "UTC",
-        checks.time_zone,
-        "The zone of moments (timestamptz) that leave, and of those read without one.",
-        reported=True,
-    ),
-)
 
-_KEPT = (
-    Setting("backslash_quote", "safe_encoding", checks.ANY, "Kept for clients."),
-    Setting("bytea_output", "hex", checks.available("escape", "hex"), "How bytes are written in text."),
-    Setting(
-        "client_min_messages",
-        "notice",
-        checks.available(
-            "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"
-        ),
-        "The least severity that is sent beside answers; dp.notices switches those of privacy off alone.",
-    ),
-    Setting("default_transaction_deferrable", "off", checks.switch, "Kept for clients."),
-    Setting("default_transaction_isolation", "read committed", checks.ISOLATION, "Kept for clients."),
-    Setting("escape_string_warning", "on", checks.switch, "Kept for clients."),
-    Setting(
-        "extra_float_digits",
-        "1",
-        checks.integer(-15, 3),
-        "Floats are always written in the shortest exact form.",
-    ),
-    Setting(
-        "idle_in_transaction_session_timeout",
-        "0",
-        checks.duration,
-        "Ends a session that is silent for so long in a transaction.",
-    ),
-    Setting("idle_session_timeout", "0", checks.duration, "Ends a session that is silent for so long."),
-    Setting("jit", "off", checks.switch, "Kept for clients."),
-    Setting("lc_collate", "C", None, "Text is ordered by bytes."),
-    Setting("lc_ctype", "C.UTF-8", None, "Character classes."),
-    Setting("lc_messages", "C", checks.ANY, "Messages are English."),
-    Setting("lc_monetary", "C", checks.ANY, "Kept for clients."),
-    Setting("lc_numeric", "C", checks.ANY, "Kept for clients."),
-    Setting("lc_time", "C", checks.ANY, "Kept for clients."),
-    Setting("lock_timeout", "0", checks.duration, "Kept for clients."),
-    Setting("max_identifier_length", "63", None, "Longest name."),
-    Setting("max_index_keys", "32", None, "Kept for clients."),
-    Setting("row_security", "on", checks.switch, "Kept for clients."),
-    Setting("search_path", '"$user", public', checks.ANY, "Where names without a schema are looked up."),
-    Setting("server_version_num", "150000", None, "server_version as a number."),
-    Setting(
-        "statement_timeout",
-        "0",
-        checks.duration,
-        "Cancels statements after it; what was charged stays charged.",
-    ),
-    Setting("synchronous_commit", "on", checks.ANY, "Kept for clients; the ledger is always synchronous."),
-    Setting("transaction_deferrable", "off", checks.switch, "Of the current transaction."),
-    Setting("transaction_isolation", "read committed", checks.ISOLATION, "Of the current transaction."),
-    Setting("transaction_read_only", "off", checks.switch, "Of the current transaction."),
-)
+def _setting(line: str) -> Setting:
+    """A line of ``settings.tsv``. All dp settings that can be SET are reported, so that poolers restore them."""
+    name, default, written, kind, description = line.split("\t")
+    word, *given = written.split() or [""]
+    check = _KINDS_OF_CHECKS[word](*given) if given else _CHECKS[word] if word else None
+    own: dict[str, Any] = {
+        key: value or True for key, _, value in (one.partition("=") for one in kind.split())
+    }
+    if name.startswith("dp.") and check is not None:
+        own["reported"] = True
+    return Setting(name, default, check, description, **own)
 
-_TUNING = tuple(Setting(*each, "Kept for clients; nothing is planned by it.") for each in tuning())
 
-_TOLD = tuple(replace(s, reported=s.check is not None) for s in _PRIVACY)
-"""All dp settings that can be SET are reported: poolers that track reported settings then restore them."""
-
-SETTINGS: dict[str, Setting] = {s.name.lower(): s for s in _TOLD + _REPORTED + _KEPT + _TUNING}
+_LINES = files("dpproxy.config").joinpath("settings.tsv").read_text(encoding="utf-8").splitlines()[1:]
+SETTINGS: dict[str, Setting] = {s.name.lower(): s for s in map(_setting, _LINES)}
 DEFAULTS: Settings = {key: s.default for key, s in SETTINGS.items()}
 FROM_ENGINE: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.from_engine)
 REPORTED: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.reported)

@@ -1,61 +1,15 @@
-"""PostgreSQL's settings of planner and memory, which clients send: they are checked, and have no effect.
+"""Checks of PostgreSQL's settings of planner and memory, which clients send and which have no effect.
 
-Each line has the name, the default as SHOW prints it and, for numbers, the range. The range of a size is in units of as
-many kB as the last number says, 1 or 8.
+A check of numbers is made of their bounds as texts. The bounds of a size are in units of as many kB as ``page`` says.
 """
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
 from dpproxy.config import setting_checks as checks
 from dpproxy.config.setting_checks import Check
 
-_ON: Final = """
-enable_async_append enable_bitmapscan enable_gathermerge enable_hashagg enable_hashjoin enable_incremental_sort
-enable_indexonlyscan enable_indexscan enable_material enable_memoize enable_mergejoin enable_nestloop
-enable_parallel_append enable_parallel_hash enable_partition_pruning enable_seqscan enable_sort enable_tidscan geqo
-jit_expressions jit_tuple_deforming parallel_leader_participation
-"""
-_OFF: Final = "enable_partitionwise_aggregate enable_partitionwise_join"
-_REALS: Final = """
-cpu_index_tuple_cost 0.005 0 1.79769e+308
-cpu_operator_cost 0.0025 0 1.79769e+308
-cpu_tuple_cost 0.01 0 1.79769e+308
-cursor_tuple_fraction 0.1 0 1
-geqo_seed 0 0 1
-geqo_selection_bias 2 1.5 2
-hash_mem_multiplier 2 1 1000
-jit_above_cost 100000 -1 1.79769e+308
-jit_inline_above_cost 500000 -1 1.79769e+308
-jit_optimize_above_cost 500000 -1 1.79769e+308
-parallel_setup_cost 1000 0 1.79769e+308
-parallel_tuple_cost 0.1 0 1.79769e+308
-random_page_cost 4 0 1.79769e+308
-recursive_worktable_factor 10 0.001 1e+06
-seq_page_cost 1 0 1.79769e+308
-"""
-_INTEGERS: Final = """
-default_statistics_target 100 1 10000
-from_collapse_limit 8 1 2147483647
-geqo_effort 5 1 10
-geqo_generations 0 0 2147483647
-geqo_pool_size 0 0 2147483647
-geqo_threshold 12 2 2147483647
-join_collapse_limit 8 1 2147483647
-max_parallel_maintenance_workers 2 0 1024
-max_parallel_workers 8 0 1024
-max_parallel_workers_per_gather 2 0 1024
-"""
-_SIZES: Final = """
-effective_cache_size 4GB 1 2147483647 8
-maintenance_work_mem 64MB 1024 2147483647 1
-min_parallel_index_scan_size 512kB 0 715827882 8
-min_parallel_table_scan_size 8MB 0 715827882 8
-temp_buffers 8MB 100 1073741823 8
-work_mem 4MB 64 2147483647 1
-"""
 _NUMBER: Final = re.compile(
     r"\s*([+-]?(?:0[xX][0-9a-fA-F]{1,16}|(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?))\s*([a-zA-Z]*)\s*",
     re.ASCII,
@@ -138,24 +92,24 @@ def _size_text(pages: int, page: int) -> str:
     return f"{size // int(_UNITS[unit])}{unit}"
 
 
+def real(low: str, high: str) -> Check:
+    """A number of a range, both ends included."""
+    return partial(_real, float(low), float(high))
+
+
+def whole(low: str, high: str) -> Check:
+    """A whole number of a range."""
+    return partial(_integer, int(low), int(high))
+
+
+def size(low: str, high: str, page: str) -> Check:
+    """A size of a range, shown in the largest unit that it is a whole number of."""
+    return partial(_size, int(low), int(high), int(page))
+
+
 _WORDS: Final = {"true": "on", "yes": "on", "1": "on", "false": "off", "no": "off", "0": "off"}
 
 
-def _exclusion(text: str) -> str:
+def exclusion(text: str) -> str:
+    """The values of constraint_exclusion."""
     return checks.available("partition", "on", "off")(_WORDS.get(text.lower(), text))
-
-
-def tuning() -> Iterator[tuple[str, str, Check]]:
-    """The name, default and check of each setting."""
-    yield "constraint_exclusion", "partition", _exclusion
-    yield "plan_cache_mode", "auto", checks.available("auto", "force_generic_plan", "force_custom_plan")
-    yield from ((name, "on", checks.switch) for name in _ON.split())
-    yield from ((name, "off", checks.switch) for name in _OFF.split())
-    for name, default, low, high in map(str.split, _REALS.strip().splitlines()):
-        # A maximum of 1.79769e+308 stands for the largest double.
-        most = float("1.7976931348623157e308") if high.endswith("308") else float(high)
-        yield name, default, partial(_real, float(low), most)
-    for name, default, low, high in map(str.split, _INTEGERS.strip().splitlines()):
-        yield name, default, partial(_integer, int(low), int(high))
-    for name, default, low, high, page in map(str.split, _SIZES.strip().splitlines()):
-        yield name, default, partial(_size, int(low), int(high), int(page))
