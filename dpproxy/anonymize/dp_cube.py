@@ -7,7 +7,7 @@ all that it sums up. Proof: ``dp_cube.md``.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import prod, sqrt
 from typing import TypeVar
@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.anonymize import options, price, strategies
 from dpproxy.anonymize.model import Anonymized, InvalidOption, Linked, Progress, Table, ViewBuild, ViewRequest
@@ -113,13 +114,9 @@ def check(request: ViewRequest, shape: Shape, figures: Sequence[Figure]) -> View
     total, delta = price.epsilon(request), price.delta(request)
     strategy = planned(shape, total, delta)
     paid = delta if strategy.concentrated else Fraction(0)
-    also = f", delta {price.shown(paid)}" if paid else ""
     names = tuple(attribute.name for attribute in request.attributes)
-    return ViewBuild(
-        guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
-        loss=total,
-        delta=paid,
-        make=lambda rows, words, progress: _make(strategy, names, figures, rows, words, progress),
+    return replace(
+        price.guaranteed(partial(_make, strategy, names, figures), total, paid),
         columns=(*names, *(f.name for f in figures)),
         method="dp_cube",
         error=_predicted(strategy, figures),

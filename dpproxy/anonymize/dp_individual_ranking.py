@@ -91,12 +91,7 @@ class DpIndividualRanking(Struct, frozen=True):
             joint,
         )
         price.enough(plan.each)
-        return ViewBuild(
-            guarantee=f"differential privacy, epsilon {price.shown(total)}",
-            loss=total,
-            make=partial(_make, plan),
-            columns=tuple(a.name for a in request.attributes),
-        )
+        return price.guaranteed(partial(_make, plan), total)
 
 
 def _make(plan: RankingPlan, rows: Table, words: Words, progress: Progress) -> Anonymized:

@@ -44,12 +44,7 @@ class DpKdtree(Struct, frozen=True):
         if not scaled and not all(is_ordered(a.domain) for a in request.attributes):
             raise InvalidOption("scale", "scale = none is for columns with an order", "Write scale = range.")
         lines = boxes.lines(request.attributes, scaled=scaled)
-        return ViewBuild(
-            guarantee=f"differential privacy, epsilon {price.shown(total)}",
-            loss=total,
-            make=partial(_make, lines, total, k, request.expected_rows),
-            columns=tuple(a.name for a in request.attributes),
-        )
+        return price.guaranteed(partial(_make, lines, total, k, request.expected_rows), total)
 
 
 def _make(

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dpproxy.anonymize import boxes, forest, grids, options, price
 from dpproxy.anonymize.boxes import Line
@@ -174,16 +175,9 @@ class DpMarginals(Struct, frozen=True):
         attributes = merge.attributes(request.attributes)
         lines, nulls = boxes.lines(attributes, scaled=True), tuple(map(_null, attributes))
         widths = options.bin_widths(request, attributes)
+        make = partial(_make, MarginalsPlan(lines, nulls, widths, named, purse, merge))
         paid = delta if purse.concentrated else Fraction(0)
-        also = f", delta {price.shown(paid)}" if paid else ""
-        return ViewBuild(
-            guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
-            loss=total,
-            delta=paid,
-            make=partial(_make, MarginalsPlan(lines, nulls, widths, named, purse, merge)),
-            nulls=True,
-            columns=tuple(a.name for a in request.attributes),
-        )
+        return replace(price.guaranteed(make, total, paid), nulls=True)
 
 
 def _purse(total: Loss, delta: Fraction, attributes: int) -> Purse:

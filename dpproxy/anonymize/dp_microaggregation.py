@@ -88,14 +88,7 @@ class DpMicroaggregation(Struct, frozen=True):
             return _inside(request, references, k, total, delta)
         plan = _plan(request, references, k, total, delta)
         price.enough(Loss(_part(plan, 1)))
-        also = f", delta {price.shown(delta)}" if delta else ""
-        return ViewBuild(
-            guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
-            loss=total,
-            delta=delta,
-            make=partial(_make, plan),
-            columns=tuple(a.name for a in request.attributes),
-        )
+        return price.guaranteed(partial(_make, plan), total, delta)
 
 
 def _plan(
@@ -125,7 +118,6 @@ def _inside(
         f"columns are answered with the noise of their width / {k}, each charged",
         loss=total,
         make=partial(_keep, request.attributes, references, k, total),
-        columns=tuple(a.name for a in request.attributes),
         k=k,
     )
 

@@ -49,7 +49,6 @@ class Mdav(Struct, frozen=True):
             guarantee=f"{k}-anonymity: at least {k} rows share each combination of {names}. {CAVEAT}",
             loss=None,
             make=partial(_make, request, places, clustering, scale),
-            columns=tuple(a.name for a in request.attributes),
         )
 
 

@@ -157,6 +157,10 @@ class Linked(PartlyShown, Struct, frozen=True):
     like: Mapping[str, str] = field(default_factory=dict)
 
 
+Make = Callable[[Table, Words, Progress], Anonymized]
+"""Builds a release of rows; raises ``Unachievable``."""
+
+
 class ViewBuild(PartlyShown, Struct, frozen=True):
     """A valid request, with its guarantee and price, both known before a row is read.
 
@@ -165,18 +169,17 @@ class ViewBuild(PartlyShown, Struct, frozen=True):
         loss: the epsilon of everything drawn, the noisy number of rows included; None for syntactic methods.
         delta: the delta that the release costs besides.
         columns: names of the columns of ``Anonymized.rows``, in order: first the attributes that are released there,
-            then those the method adds (a group number).
+            then those the method adds (a group number); the attributes where none is named.
         method: the method that was chosen, where the view leaves the choice open; otherwise "".
         changed: the columns that swapping changes, where it leaves others as they are.
         error: the predicted error in words, where the method knows it beforehand.
-        make: builds the release; raises ``Unachievable``.
     """
 
     HIDDEN = frozenset({"make"})
 
     guarantee: str
     loss: Loss | None
-    make: Callable[[Table, Words, Progress], Anonymized]
+    make: Make
     delta: Fraction = Fraction(0)
     columns: tuple[str, ...] = ()
     k: int = 0

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from dpproxy.anonymize import options
-from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, ViewRequest
+from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, Make, ViewBuild, ViewRequest
 from udfs.mechanisms import Exponential, Gaussian, Laplace
 from udfs.privacy import LEAST_NANO, NANO, Loss
 
@@ -86,6 +86,12 @@ def counting(total: Loss) -> Loss:
 def shown(value: Loss | Fraction) -> str:
     """An epsilon or delta as a decimal, for messages."""
     return f"{float(value.epsilon if isinstance(value, Loss) else value):g}"
+
+
+def guaranteed(make: Make, total: Loss, delta: Fraction = Fraction(0)) -> ViewBuild:
+    """A release that ``make`` draws at this price, and its guarantee in words."""
+    also = f", delta {shown(delta)}" if delta else ""
+    return ViewBuild(f"differential privacy, epsilon {shown(total)}{also}", total, make, delta)
 
 
 def enough(part: Loss) -> None:

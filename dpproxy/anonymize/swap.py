@@ -165,7 +165,6 @@ def _build(request: ViewRequest, steps: Steps, clustering: Clustering, guarantee
         guarantee=guarantee,
         loss=None,
         make=partial(_make, steps, clustering),
-        columns=tuple(a.name for a in request.attributes),
         changed=tuple(request.attributes[place].name for places, _ in steps for place in places),
     )
 

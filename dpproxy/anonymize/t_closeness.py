@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dpproxy.anonymize import clusters, options, shuffle
+from dpproxy.anonymize import boxes, clusters, options, shuffle
 from dpproxy.anonymize.clusters import mdav
 from dpproxy.anonymize.kanonymity import SCALE_HELP, enough, named
 from dpproxy.anonymize.model import (
@@ -39,7 +39,7 @@ from dpproxy.anonymize.model import (
     ViewRequest,
 )
 from dpproxy.anonymize.quotas import Quotas, quotas
-from dpproxy.anonymize.space import SCALES, centroids, is_ordered, size, space
+from dpproxy.anonymize.space import SCALES, centroids, is_ordered, space
 from udfs.randomness import Words
 
 Integers = npt.NDArray[np.int64]
@@ -60,9 +60,8 @@ def bucketed(rows: Table, attributes: Sequence[Attribute], count: int, scale: st
     if is_ordered(domain):
         return _consecutive(values, count)
     if isinstance(domain, ConceptGraph):
-        along = np.empty(size(domain), dtype=np.int64)
-        along[_down_the_tree(domain)] = np.arange(size(domain))
-        return _consecutive(along[values], count)
+        (line,) = boxes.lines(attributes, scaled=True)  # along which a subtree is a run
+        return _consecutive(line.positions(values), count)
     return _balanced(values, count)
 
 
@@ -90,21 +89,6 @@ def _balanced(values: Integers, count: int) -> Integers:
         bucket_of[place] = np.argmin(held)
         held[bucket_of[place]] += often[place]
     return bucket_of[places]
-
-
-def _down_the_tree(taxonomy: ConceptGraph) -> list[int]:
-    """All concepts in depth-first preorder, so that a subtree is a run; of several parents the first counts."""
-    children: list[list[int]] = [[] for _ in taxonomy.parents]
-    waiting: list[int] = []
-    for place, parents in enumerate(taxonomy.parents):
-        (children[parents[0]] if parents else waiting).append(place)
-    order = []
-    waiting.reverse()
-    while waiting:
-        place = waiting.pop()
-        order.append(place)
-        waiting.extend(reversed(children[place]))
-    return order
 
 
 def described(

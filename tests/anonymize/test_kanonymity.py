@@ -37,7 +37,6 @@ def test_the_promise_says_what_it_is_not(name: str) -> None:
     build = METHODS[name].check(request(Role.BOTH, Role.BOTH))
     assert build.loss is None
     assert "not differentially private; does not compose" in build.guarantee
-    assert build.columns == ("c0", "c1")
     assert not METHODS[name].private
 
 
