@@ -54,14 +54,17 @@ class Worker:
             "run_public": self._run_public,
             "run_open": self._run_open,
             "run_portions": self._run_portions,
-            "load": self._load,
-            "unload": self._unload,
-            "schema": self._schema,
-            "database": self._database,
-            "prepared_names": self._prepared_names,
-            "progress": self._progress,
-            "enums": self._enums,
         }
+        self._plain: dict[str, Callable[..., object]] = {
+            "load": lambda name, path, sql: backend.load(name, Path(path), sql),
+            "unload": backend.unload,
+            "schema": backend.schema,
+            "database": backend.database,
+            "prepared_names": lambda: sorted(backend.prepared_names()),
+            "progress": lambda number: backend.progress(str(number)),
+            "enums": lambda others: list(backend.enums(others).items()),
+        }
+        """What is no statement of a session: it takes its arguments alone, and answers with a value."""
 
     def serve(self, lane: Channel) -> None:
         """Answer on a lane until its other end is gone."""
@@ -118,6 +121,8 @@ class Worker:
     def _called(self, lane: Channel, number: int, method: str, arguments: Sequence[Any]) -> Reply:
         if number in self._interrupted:
             raise failure("cancelled")
+        if method in self._plain:
+            return self._plain[method](*arguments), None
         return self._methods[method](lane, number, *arguments)
 
     def _run(
@@ -175,29 +180,6 @@ class Worker:
                     raise failure("cancelled")
                 lane.send(["batch", None], packed(batch))
         return None, None
-
-    def _load(self, _: Channel, __: int, name: str, path: str, sql: str) -> Reply:
-        self._backend.load(name, Path(path), sql)
-        return None, None
-
-    def _unload(self, _: Channel, __: int, name: str) -> Reply:
-        self._backend.unload(name)
-        return None, None
-
-    def _schema(self, _: Channel, __: int, others: Sequence[str]) -> Reply:
-        return self._backend.schema(others), None
-
-    def _database(self, _: Channel, __: int) -> Reply:
-        return self._backend.database(), None
-
-    def _enums(self, _: Channel, __: int, others: Sequence[str]) -> Reply:
-        return list(self._backend.enums(others).items()), None
-
-    def _progress(self, _: Channel, __: int, of: int) -> Reply:
-        return self._backend.progress(str(of)), None
-
-    def _prepared_names(self, _: Channel, __: int) -> Reply:
-        return sorted(self._backend.prepared_names()), None
 
 
 def opened(lane: Channel) -> Worker | None:
