@@ -68,29 +68,30 @@ def _report(message: ErrorResponse | NoticeResponse, position: int | None) -> by
     return b"".join(code + _string(text) for code, text in fields.items() if text is not None) + b"\0"
 
 
-_BODIES: Final[Mapping[type, Callable[[Any], bytes]]] = MappingProxyType({
-    AuthenticationOk: lambda _: _authentication(0),
-    AuthenticationSASL: lambda m: _authentication(10, _strings(m.mechanisms) + b"\0"),
-    AuthenticationSASLContinue: lambda m: _authentication(11, m.data),
-    AuthenticationSASLFinal: lambda m: _authentication(12, m.data),
-    NegotiateProtocolVersion: lambda m: struct.pack("!HHI", 3, m.minor, len(m.unknown)) + _strings(m.unknown),
-    ParameterStatus: lambda m: _string(m.name) + _string(m.value),
-    BackendKeyData: lambda m: struct.pack("!I", m.process) + m.secret,
-    ReadyForQuery: lambda m: m.status,
-    RowDescription: lambda m: struct.pack("!H", len(m.fields)) + b"".join(map(_field, m.fields)),
-    ParameterDescription: lambda m: struct.pack(f"!H{len(m.oids)}I", len(m.oids), *m.oids),
-    CopyOutResponse: lambda m: struct.pack(f"!bH{m.columns}H", m.format, m.columns, *[m.format] * m.columns),
-    CopyOutDone: lambda _: b"",
-    CommandComplete: lambda m: _string(m.text),
-    ErrorResponse: lambda m: _report(m, m.position),
-    NoticeResponse: lambda m: _report(m, None),
-    NoData: lambda _: b"",
-    EmptyQueryResponse: lambda _: b"",
-    PortalSuspended: lambda _: b"",
-    ParseComplete: lambda _: b"",
-    BindComplete: lambda _: b"",
-    CloseComplete: lambda _: b"",
+_BODIES: Final[Mapping[type, tuple[bytes, Callable[[Any], bytes]]]] = MappingProxyType({
+    AuthenticationOk: (b"R", lambda _: _authentication(0)),
+    AuthenticationSASL: (b"R", lambda m: _authentication(10, _strings(m.mechanisms) + b"\0")),
+    AuthenticationSASLContinue: (b"R", lambda m: _authentication(11, m.data)),
+    AuthenticationSASLFinal: (b"R", lambda m: _authentication(12, m.data)),
+    NegotiateProtocolVersion: (b"v", lambda m: struct.pack("!HHI", 3, m.minor, len(m.unknown)) + _strings(m.unknown)),
+    ParameterStatus: (b"S", lambda m: _string(m.name) + _string(m.value)),
+    BackendKeyData: (b"K", lambda m: struct.pack("!I", m.process) + m.secret),
+    ReadyForQuery: (b"Z", lambda m: m.status),
+    RowDescription: (b"T", lambda m: struct.pack("!H", len(m.fields)) + b"".join(map(_field, m.fields))),
+    ParameterDescription: (b"t", lambda m: struct.pack(f"!H{len(m.oids)}I", len(m.oids), *m.oids)),
+    CopyOutResponse: (b"H", lambda m: struct.pack(f"!bH{m.columns}H", m.format, m.columns, *[m.format] * m.columns)),
+    CopyOutDone: (b"c", lambda _: b""),
+    CommandComplete: (b"C", lambda m: _string(m.text)),
+    ErrorResponse: (b"E", lambda m: _report(m, m.position)),
+    NoticeResponse: (b"N", lambda m: _report(m, None)),
+    NoData: (b"n", lambda _: b""),
+    EmptyQueryResponse: (b"I", lambda _: b""),
+    PortalSuspended: (b"s", lambda _: b""),
+    ParseComplete: (b"1", lambda _: b""),
+    BindComplete: (b"2", lambda _: b""),
+    CloseComplete: (b"3", lambda _: b""),
 })  # fmt: skip
+"""By class, the type byte of a message and how its body is made."""
 
 
 def frame(tag: bytes, body: bytes) -> bytes:
@@ -107,4 +108,5 @@ def encode(message: Backend) -> bytes:
         return b"S" if message.accepted else b"N"
     if isinstance(message, DataRows | CopyRows):
         return message.framed
-    return frame(message.tag, _BODIES[type(message)](message))
+    tag, body = _BODIES[type(message)]
+    return frame(tag, body(message))

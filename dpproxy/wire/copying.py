@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from dpproxy.values.pgtypes import Column
 from dpproxy.wire.backend import frame
 from dpproxy.wire.bulk import Columnar, column_cells, copied_binary, copied_lines
-from dpproxy.wire.messages import CopyData
 from dpproxy.wire.rows import binary_row
 from dpproxy.wire.values import encode_value
 
+_DATA: Final = b"d"
+"""The type of a CopyData message."""
 _SIGNATURE: Final = b"PGCOPY\n\xff\r\n\0" + struct.pack("!II", 0, 0)
 _END: Final = struct.pack("!h", -1)
 _AT_ONCE: Final = 1000
@@ -68,7 +69,7 @@ def copy_messages(
         headed = [
             (_maker(plain, column, alone=len(columns) == 1), column.name.encode()) for column in columns
         ]
-        yield frame(CopyData.tag, _line(layout, [make.cell(name) for make, name in headed]))
+        yield frame(_DATA, _line(layout, [make.cell(name) for make, name in headed]))
     for part in _parts(rows):
         yield _lines(layout, columns, makers, part)
 
@@ -87,15 +88,15 @@ def _binary(columns: Sequence[Column], parts: Iterable[Sequence[Row]]) -> Iterat
         if isinstance(part, Columnar):
             written = copied_binary(columns, part.arrays())
         else:
-            written = b"".join(frame(CopyData.tag, binary_row(columns, row)) for row in part)
+            written = b"".join(frame(_DATA, binary_row(columns, row)) for row in part)
         yield written if number else _begun(written)
-    yield frame(CopyData.tag, (b"" if number >= 0 else _SIGNATURE) + _END)
+    yield frame(_DATA, (b"" if number >= 0 else _SIGNATURE) + _END)
 
 
 def _begun(written: bytes) -> bytes:
     """The same messages, the signature inside the first of them."""
     size = int.from_bytes(written[1:5], "big")
-    return frame(CopyData.tag, _SIGNATURE + written[5 : 1 + size]) + written[1 + size :]
+    return frame(_DATA, _SIGNATURE + written[5 : 1 + size]) + written[1 + size :]
 
 
 # --- lines
@@ -180,5 +181,5 @@ def _lines(
     for row in rows:
         texts = (encode_value(column.type, value, 0) for column, value in zip(columns, row, strict=True))
         cells = [None if t is None else make.cell(t) for make, t in zip(makers, texts, strict=True)]
-        written.append(frame(CopyData.tag, _line(layout, cells)))
+        written.append(frame(_DATA, _line(layout, cells)))
     return b"".join(written)

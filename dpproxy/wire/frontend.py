@@ -195,24 +195,24 @@ def check_text(message: Frontend) -> None:
 
 STARTUP: Final = Reader(MAX_STARTUP, _startup)
 SASL_INITIAL: Final[Mapping[bytes, Reader]] = MappingProxyType({
-    SASLInitialResponse.tag: Reader(MAX_SASL, lambda b: SASLInitialResponse(b.string(), b.value() or b"")),
+    b"p": Reader(MAX_SASL, lambda b: SASLInitialResponse(b.string(), b.value() or b"")),
 })  # fmt: skip
 """The mechanism and the client-first message; an absent one (length -1) is empty."""
 SASL_RESPONSE: Final[Mapping[bytes, Reader]] = MappingProxyType({
-    SASLResponse.tag: Reader(MAX_SASL, lambda b: SASLResponse(b.take(b.rest))),
+    b"p": Reader(MAX_SASL, lambda b: SASLResponse(b.take(b.rest))),
 })  # fmt: skip
 SESSION: Final[Mapping[bytes, Reader]] = MappingProxyType({
-    Query.tag: Reader(MAX_SQL, lambda b: Query(b.text())),
-    Parse.tag: Reader(MAX_SQL, lambda b: Parse(b.text(), b.text(), b.int32s())),
-    Bind.tag: Reader(MAX_BIND, _bind),
-    Describe.tag: Reader(MAX_NAME, lambda b: Describe(b.kind(), b.text())),
+    b"Q": Reader(MAX_SQL, lambda b: Query(b.text())),
+    b"P": Reader(MAX_SQL, lambda b: Parse(b.text(), b.text(), b.int32s())),
+    b"B": Reader(MAX_BIND, _bind),
+    b"D": Reader(MAX_NAME, lambda b: Describe(b.kind(), b.text())),
     # PostgreSQL takes any limit below one as "no limit".
-    Execute.tag: Reader(MAX_NAME, lambda b: Execute(b.text(), max(b.int32(signed=True), 0))),
-    Close.tag: Reader(MAX_NAME, lambda b: Close(b.kind(), b.text())),
-    Sync.tag: Reader(0, lambda _: Sync()),
-    Flush.tag: Reader(0, lambda _: Flush()),
-    Terminate.tag: Reader(0, lambda _: Terminate()),
-    CopyData.tag: Reader(MAX_COPY, lambda b: CopyData(b.take(b.rest))),
-    CopyDone.tag: Reader(0, lambda _: CopyDone()),
-    CopyFail.tag: Reader(MAX_NAME, lambda b: CopyFail(b.text())),
+    b"E": Reader(MAX_NAME, lambda b: Execute(b.text(), max(b.int32(signed=True), 0))),
+    b"C": Reader(MAX_NAME, lambda b: Close(b.kind(), b.text())),
+    b"S": Reader(0, lambda _: Sync()),
+    b"H": Reader(0, lambda _: Flush()),
+    b"X": Reader(0, lambda _: Terminate()),
+    b"d": Reader(MAX_COPY, lambda b: CopyData(b.take(b.rest))),
+    b"c": Reader(0, lambda _: CopyDone()),
+    b"f": Reader(MAX_NAME, lambda b: CopyFail(b.text())),
 })  # fmt: skip

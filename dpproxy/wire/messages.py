@@ -1,7 +1,5 @@
 """The protocol's messages as frozen values (PostgreSQL documentation, "Message Formats")."""
 
-from typing import ClassVar
-
 from msgspec import Struct
 
 from dpproxy.values.structs import PartlyShown
@@ -36,7 +34,6 @@ class Startup(Struct, frozen=True):
 class SASLInitialResponse(Struct, frozen=True):
     """The client's choice of mechanism and its first message."""
 
-    tag: ClassVar[bytes] = b"p"
     mechanism: str
     data: bytes
 
@@ -44,21 +41,18 @@ class SASLInitialResponse(Struct, frozen=True):
 class SASLResponse(Struct, frozen=True):
     """The client's next SASL message."""
 
-    tag: ClassVar[bytes] = b"p"
     data: bytes
 
 
 class Query(Struct, frozen=True):
     """A simple query: one or more statements."""
 
-    tag: ClassVar[bytes] = b"Q"
     sql: str
 
 
 class Parse(Struct, frozen=True):
     """Names a statement; ``types`` are parameter OIDs, 0 for unknown."""
 
-    tag: ClassVar[bytes] = b"P"
     name: str
     sql: str
     types: tuple[int, ...] = ()
@@ -69,7 +63,6 @@ class Bind(PartlyShown, Struct, frozen=True):
 
     HIDDEN = frozenset({"values"})
 
-    tag: ClassVar[bytes] = b"B"
     portal: str
     statement: str
     formats: tuple[int, ...]
@@ -80,7 +73,6 @@ class Bind(PartlyShown, Struct, frozen=True):
 class Describe(Struct, frozen=True):
     """Asks for the shape of a statement (``kind`` b"S") or a portal (b"P")."""
 
-    tag: ClassVar[bytes] = b"D"
     kind: bytes
     name: str
 
@@ -88,7 +80,6 @@ class Describe(Struct, frozen=True):
 class Execute(Struct, frozen=True):
     """Runs a portal; ``limit`` rows at most, 0 for all."""
 
-    tag: ClassVar[bytes] = b"E"
     portal: str
     limit: int = 0
 
@@ -96,7 +87,6 @@ class Execute(Struct, frozen=True):
 class Close(Struct, frozen=True):
     """Forgets a statement (``kind`` b"S") or a portal (b"P")."""
 
-    tag: ClassVar[bytes] = b"C"
     kind: bytes
     name: str
 
@@ -104,19 +94,13 @@ class Close(Struct, frozen=True):
 class Sync(Struct, frozen=True):
     """Ends an extended sequence."""
 
-    tag: ClassVar[bytes] = b"S"
-
 
 class Flush(Struct, frozen=True):
     """Asks for pending output."""
 
-    tag: ClassVar[bytes] = b"H"
-
 
 class Terminate(Struct, frozen=True):
     """The client leaves."""
-
-    tag: ClassVar[bytes] = b"X"
 
 
 class CopyData(PartlyShown, Struct, frozen=True):
@@ -124,20 +108,16 @@ class CopyData(PartlyShown, Struct, frozen=True):
 
     HIDDEN = frozenset({"data"})
 
-    tag: ClassVar[bytes] = b"d"
     data: bytes
 
 
 class CopyDone(Struct, frozen=True):
     """End of copy content."""
 
-    tag: ClassVar[bytes] = b"c"
-
 
 class CopyFail(Struct, frozen=True):
     """The client aborts a copy."""
 
-    tag: ClassVar[bytes] = b"f"
     reason: str
 
 
@@ -158,34 +138,28 @@ class EncryptionAnswer(Struct, frozen=True):
 class AuthenticationSASL(Struct, frozen=True):
     """Offers mechanisms."""
 
-    tag: ClassVar[bytes] = b"R"
     mechanisms: tuple[str, ...]
 
 
 class AuthenticationSASLContinue(Struct, frozen=True):
     """The server's first SASL message."""
 
-    tag: ClassVar[bytes] = b"R"
     data: bytes
 
 
 class AuthenticationSASLFinal(Struct, frozen=True):
     """The server's last SASL message."""
 
-    tag: ClassVar[bytes] = b"R"
     data: bytes
 
 
 class AuthenticationOk(Struct, frozen=True):
     """The client is authenticated."""
 
-    tag: ClassVar[bytes] = b"R"
-
 
 class NegotiateProtocolVersion(Struct, frozen=True):
     """The newest minor version we speak, and the startup options we do not know."""
 
-    tag: ClassVar[bytes] = b"v"
     minor: int
     unknown: tuple[str, ...]
 
@@ -193,7 +167,6 @@ class NegotiateProtocolVersion(Struct, frozen=True):
 class ParameterStatus(Struct, frozen=True):
     """A setting the client should know."""
 
-    tag: ClassVar[bytes] = b"S"
     name: str
     value: str
 
@@ -203,7 +176,6 @@ class BackendKeyData(PartlyShown, Struct, frozen=True):
 
     HIDDEN = frozenset({"secret"})
 
-    tag: ClassVar[bytes] = b"K"
     process: int
     secret: bytes
     """4 bytes; from protocol 3.2 on 4 to 256."""
@@ -212,7 +184,6 @@ class BackendKeyData(PartlyShown, Struct, frozen=True):
 class ReadyForQuery(Struct, frozen=True):
     """``status``: b"I" idle, b"T" in a transaction, b"E" in a failed one."""
 
-    tag: ClassVar[bytes] = b"Z"
     status: bytes
 
 
@@ -229,21 +200,17 @@ class FieldDescription(Struct, frozen=True):
 class RowDescription(Struct, frozen=True):
     """The shape of the rows that follow."""
 
-    tag: ClassVar[bytes] = b"T"
     fields: tuple[FieldDescription, ...]
 
 
 class ParameterDescription(Struct, frozen=True):
     """The parameter OIDs of a statement."""
 
-    tag: ClassVar[bytes] = b"t"
     oids: tuple[int, ...]
 
 
 class NoData(Struct, frozen=True):
     """The statement returns no rows."""
-
-    tag: ClassVar[bytes] = b"n"
 
 
 class DataRows(PartlyShown, Struct, frozen=True):
@@ -257,7 +224,6 @@ class DataRows(PartlyShown, Struct, frozen=True):
 class CopyOutResponse(Struct, frozen=True):
     """Copy content follows: CopyData, then CopyDone; ``format`` is 0 for text and CSV, 1 for binary."""
 
-    tag: ClassVar[bytes] = b"H"
     format: int
     columns: int
 
@@ -273,50 +239,36 @@ class CopyRows(PartlyShown, Struct, frozen=True):
 class CopyOutDone(Struct, frozen=True):
     """End of copy content, from the server."""
 
-    tag: ClassVar[bytes] = b"c"
-
 
 class CommandComplete(Struct, frozen=True):
     """A statement is done; ``text`` is its command tag."""
 
-    tag: ClassVar[bytes] = b"C"
     text: str
 
 
 class EmptyQueryResponse(Struct, frozen=True):
     """The statement was empty."""
 
-    tag: ClassVar[bytes] = b"I"
-
 
 class PortalSuspended(Struct, frozen=True):
     """The row limit was reached."""
-
-    tag: ClassVar[bytes] = b"s"
 
 
 class ParseComplete(Struct, frozen=True):
     """Parse is done."""
 
-    tag: ClassVar[bytes] = b"1"
-
 
 class BindComplete(Struct, frozen=True):
     """Bind is done."""
-
-    tag: ClassVar[bytes] = b"2"
 
 
 class CloseComplete(Struct, frozen=True):
     """Close is done."""
 
-    tag: ClassVar[bytes] = b"3"
-
 
 class ErrorResponse(Struct, frozen=True):
     """A refusal; ``position`` counts characters from 1."""
 
-    tag: ClassVar[bytes] = b"E"
     sqlstate: str
     message: str
     detail: str | None = None
@@ -328,7 +280,6 @@ class ErrorResponse(Struct, frozen=True):
 class NoticeResponse(Struct, frozen=True):
     """A notice beside an answer."""
 
-    tag: ClassVar[bytes] = b"N"
     sqlstate: str
     message: str
     detail: str | None = None

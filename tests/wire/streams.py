@@ -51,6 +51,9 @@ def bind_body(bind: m.Bind) -> bytes:
     )
 
 
+_PLAIN = {m.Sync: b"S", m.Flush: b"H", m.Terminate: b"X", m.CopyData: b"d", m.CopyDone: b"c"}
+
+
 def to_bytes(sent: m.Frontend) -> bytes:
     """The bytes of a message of a session."""
     match sent:
@@ -63,13 +66,13 @@ def to_bytes(sent: m.Frontend) -> bytes:
         case m.Bind():
             return message(b"B", bind_body(sent))
         case m.Describe() | m.Close():
-            return message(sent.tag, sent.kind + cstring(sent.name))
+            return message(b"D" if isinstance(sent, m.Describe) else b"C", sent.kind + cstring(sent.name))
         case m.Execute():
             return message(b"E", cstring(sent.portal) + struct.pack("!i", sent.limit))
         case m.CopyFail():
             return message(b"f", cstring(sent.reason))
         case _:
-            return message(sent.tag, getattr(sent, "data", b""))
+            return message(_PLAIN[type(sent)], getattr(sent, "data", b""))
 
 
 @st.composite
