@@ -23,6 +23,8 @@ def port(text: str) -> int:
 
 
 USER: Final[Option] = option("name", "what the user logs in as", metavar="NAME")
+SOURCE: Final[tuple[Option, ...]] = (CONFIG, DATABASE, JSON)
+"""Of a command about one data source."""
 ROLES: Final[Option] = option(
     "--role",
     "admin, or a name that GRANT knows; may be given again",
@@ -52,7 +54,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "preview",
         "print the errors that answers will have under the configured policy files; nothing is spent or changed",
         "dpproxy preview --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
+        SOURCE,
         "cli.preview:preview",
     ),
     Command(
@@ -76,12 +78,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "user add",
         "add a user, or replace one's roles and password",
         "dpproxy user add ann --role analyst --config dpproxy.toml",
-        (
-            USER,
-            ROLES,
-            CONFIG,
-            PASSWORD,
-        ),
+        (USER, ROLES, CONFIG, PASSWORD),
         "cli.user:add",
     ),
     Command(
@@ -123,7 +120,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "policy dump",
         "print the policy in force as statements that make it again",
         "dpproxy policy dump --config dpproxy.toml > policy/all.sql",
-        (CONFIG, DATABASE, JSON),
+        SOURCE,
         "cli.policy:dump",
     ),
     Command(
@@ -134,9 +131,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
             option(
                 "file", "policy files (default: the configured ones)", metavar="FILE", type=Path, nargs="*"
             ),
-            CONFIG,
-            DATABASE,
-            JSON,
+            *SOURCE,
         ),
         "cli.policy:diff",
     ),
@@ -144,7 +139,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "policy apply",
         "apply the configured policy files, also where they weaken the policy in force, which no start does",
         "dpproxy policy apply --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
+        SOURCE,
         "cli.policy:apply",
     ),
     Command(
@@ -166,7 +161,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "budget show",
         "print limits, what was spent of them and by whom",
         "dpproxy budget show --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
+        SOURCE,
         "cli.budget:show",
     ),
     Command(
@@ -188,9 +183,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
             option("name", "the budget", metavar="NAME"),
             option("--user", "one user of it alone", metavar="USER"),
             option("--reason", "why; the ledger keeps it", metavar="TEXT", required=True),
-            CONFIG,
-            DATABASE,
-            JSON,
+            *SOURCE,
         ),
         "cli.budget:reset",
     ),
@@ -198,19 +191,14 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "view build",
         "build a protected view anew, and charge it anew; progress goes to stderr",
         "dpproxy view build patients_dp --config dpproxy.toml",
-        (
-            option("name", "the view, as the policy declares it", metavar="NAME"),
-            CONFIG,
-            DATABASE,
-            JSON,
-        ),
+        (option("name", "the view, as the policy declares it", metavar="NAME"), *SOURCE),
         "cli.view:build",
     ),
     Command(
         "view list",
         "print every protected view with its state, price and guarantee",
         "dpproxy view list --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
+        SOURCE,
         "cli.view:list_all",
     ),
     Command(
@@ -220,9 +208,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         (
             option("name", "the views", metavar="NAME", nargs="+"),
             option("--role", "look as this role, too; it is on record", metavar="ROLE", action="append"),
-            CONFIG,
-            DATABASE,
-            JSON,
+            *SOURCE,
         ),
         "cli.view:verify",
     ),
@@ -255,7 +241,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "ledger backup",
         "copy the ledger to a new file while proxies serve from it, and verify the copy",
         "dpproxy ledger backup /backup/ledger-2026-11-21.sqlite --config dpproxy.toml",
-        (option("file", "the file to make", metavar="FILE", type=Path), CONFIG, DATABASE, JSON),
+        (option("file", "the file to make", metavar="FILE", type=Path), *SOURCE),
         "cli.ledger:back_up",
     ),
     Command(
@@ -265,9 +251,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         (
             option("file", "the file to make", metavar="FILE", type=Path),
             option("--before", "entries of before this day (UTC) leave", metavar="DATE", required=True),
-            CONFIG,
-            DATABASE,
-            JSON,
+            *SOURCE,
         ),
         "cli.ledger:archive",
     ),
@@ -275,7 +259,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "ledger mark",
         "make the high-water mark anew at what the ledger holds; spending beyond that is forgotten for good",
         "dpproxy ledger mark --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
+        SOURCE,
         "cli.ledger:mark",
     ),
     Command(
@@ -315,9 +299,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "try every attack on made-up people under your own policy; exit status 1 where a promise is not kept",
         "dpproxy selftest --config dpproxy.toml",
         (
-            CONFIG,
-            DATABASE,
-            JSON,
+            *SOURCE,
             option(
                 "--runs",
                 "samples of each side, 0 for none (default: 100)",
