@@ -8,7 +8,6 @@ asked of a proxy: their best is that of answers without bounds, which take no ep
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -31,40 +30,27 @@ EPSILONS = ("0.1", "1")
 
 
 class Several(Struct, frozen=True):
-    """A statement over groups; ``rest`` lets released values choose which of its rows are shown.
-
-    Where the number of a group's rows is within its noise, nobody can tell where its average is, and an interval has
-    to hold wherever it is. So the best half-width around a total ``of_averages`` is the larger one of two tables: the
-    even one, and the one that has the values of such groups at a bound.
-    """
+    """A statement over groups; ``rest`` lets released values choose which of its rows are shown."""
 
     written: str
     sql: str
     rest: str = ""
-    of_averages: bool = False
 
 
 COUNTED = "SELECT y / 10 AS b, count(*) AS n FROM {shape} GROUP BY 1"
 SEVERAL = (
     Several("sum(n) of 11 counts", f"SELECT sum(n) FROM ({COUNTED}) AS q"),
     Several(
-        "sum(a) of 3 averages",
-        "SELECT sum(a) FROM (SELECT k, avg(x) AS a FROM {shape} GROUP BY 1) AS q",
-        of_averages=True,
+        "sum(a) of 3 averages", "SELECT sum(a) FROM (SELECT k, avg(x) AS a FROM {shape} GROUP BY 1) AS q"
     ),
     Several(
         "sum(a) of 11 averages",
         "SELECT sum(a) FROM (SELECT y / 10, avg(x) AS a FROM {shape} GROUP BY 1) AS q",
-        of_averages=True,
     ),
     Several(
         "sum(count(*)) OVER", "SELECT y / 10, sum(count(*)) OVER (ORDER BY y / 10) FROM {shape} GROUP BY 1"
     ),
-    Several(
-        "sum(avg(x)) OVER",
-        "SELECT k, sum(avg(x)) OVER (ORDER BY k) FROM {shape} GROUP BY 1",
-        of_averages=True,
-    ),
+    Several("sum(avg(x)) OVER", "SELECT k, sum(avg(x)) OVER (ORDER BY k) FROM {shape} GROUP BY 1"),
     Several(
         "count(*) - lag(count(*)) OVER",
         "SELECT y / 10, count(*) - lag(count(*)) OVER (ORDER BY y / 10) FROM {shape} GROUP BY 1",
@@ -151,49 +137,30 @@ def _of_several(world: World, data: duckdb.DuckDBPyConnection, kind: Several, an
             found = [all(rows) for rows in held] if kind.rest else [one for rows in held for one in rows]
             inside, stated = inside + sum(found), stated + len(found)
             if shape == "many":
-                best = _best(before, drawn, together=bool(kind.rest))
-                if kind.of_averages:
-                    sql = kind.sql.format(shape=shape)
-                    [other], moved = _drawn(world, data, sql, options, many, at_a_bound=True)
-                    there = _best(other, moved, together=False)
-                    best = {key: max(one, there[key]) for key, one in best.items()}
-                nearest = f"{_over(best, asked):.2f}"
+                nearest = f"{_over_best(before, drawn, asked, together=bool(kind.rest)):.2f}"
         cells += [f"{100 * inside / stated:.0f}", nearest]
     return cells
 
 
-def _best(before: Drawn, drawn: Sequence[Drawn], *, together: bool) -> dict[object, float]:
-    """By row, the quantile of its distances, or of the farthest of each answer."""
+def _over_best(before: Drawn, drawn: Sequence[Drawn], asked: Sequence[Drawn], *, together: bool) -> float:
+    """The middle of half-widths over the quantile of distances: of each row, or of the farthest of each answer."""
     off = {
         key: [abs(rows[key][0] - value) for rows in drawn if key in rows]
         for key, (value, *_) in before.items()
     }
-    farthest = np.max(list(off.values()), axis=0) if together else None
-    return {
-        key: float(np.quantile(of_row if farthest is None else farthest, 0.95)) for key, of_row in off.items()
-    }
-
-
-def _over(best: Mapping[object, float], asked: Sequence[Drawn]) -> float:
-    """The middle of half-widths over the best."""
-    return float(
-        np.median([(high - low) / 2 / best[key] for rows in asked for key, (_, low, high) in rows.items()])
-    )
+    farthest = np.quantile(np.max(list(off.values()), axis=0), 0.95) if together else None
+    halves = [
+        ((high - low) / 2) / (farthest or np.quantile(off[key], 0.95))
+        for rows in asked
+        for key, (_, low, high) in rows.items()
+    ]
+    return float(np.median(halves))
 
 
 def _drawn(
-    world: World,
-    data: duckdb.DuckDBPyConnection,
-    sql: str,
-    options: Mapping[str, str],
-    many: int,
-    *,
-    at_a_bound: bool = False,
+    world: World, data: duckdb.DuckDBPyConnection, sql: str, options: Mapping[str, str], many: int
 ) -> tuple[list[Drawn], list[Drawn]]:
-    """What is shown of the exact numbers, and of so many draws around them; rows without a value or bounds left out.
-
-    ``at_a_bound`` are the values of groups whose number of rows is within its noise.
-    """
+    """What is shown of the exact numbers, and of so many draws around them; rows without a value or bounds left out."""
     plan = plan_of(world, sql, dict(options))
     [part] = plan.parts
     assert part.mechanism is not None
@@ -201,9 +168,6 @@ def _drawn(
     by_key = {int(key): [int(n) for n in numbers] for key, *numbers in exact}
     [keys] = part.keys
     numbers = np.array([by_key.get(int(str(key)), [0] * part.measures) for (key,) in keys.rows], dtype=object)
-    if at_a_bound:
-        few = numbers[:, 1] <= part.mechanism.half_width(Fraction(19, 20))[1]
-        numbers[few, 0] = -numbers[few, 1] * part.mechanism.widths[0]
     noise = part.mechanism.draw(many * len(numbers)).reshape(many, *numbers.shape)
     place = next(i for i, output in enumerate(plan.outputs) if output.bound is not None)
 
