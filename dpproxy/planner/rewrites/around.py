@@ -1,8 +1,9 @@
 """A SELECT around a grouped one, which only computes on its rows, as BI tools and WITH write it: both are one SELECT.
 
 ``SELECT q.ward, 2 * q.n FROM (SELECT ward, count(*) AS n FROM visits GROUP BY 1) AS q`` is
-``SELECT ward, 2 * count(*) FROM visits GROUP BY 1``. The intervals of one SELECT are those of each of its numbers,
-by the law of their one draw, where a query around it may do anything with them, and so takes all rows together.
+``SELECT ward, 2 * count(*) FROM visits GROUP BY 1``, and a condition on its keys is HAVING. The intervals of one SELECT
+are those of each of its numbers, by the law of their one draw, where a query around it may do anything with them, and
+so takes all rows together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from dpproxy.aggregates.table import is_aggregate
 from dpproxy.planner.rows.relation import own_nodes
 from dpproxy.planner.select_list import OF_INPUT, grouped, is_star, items
 
-_OUTER = frozenset({"kind", "expressions", "from_", "order", "limit", "offset", "with_"})
+_OUTER = frozenset({"kind", "expressions", "from_", "where", "order", "limit", "offset", "with_"})
 _INNER = frozenset({"kind", "expressions", "from_", "joins", "where", "group"})
 _COMPUTED = (
     exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Abs,
@@ -22,6 +23,11 @@ _COMPUTED = (
     exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.Sum, exp.Avg, exp.Min, exp.Max,
 )  # fmt: skip
 """What the query around may be made of: all of it has intervals inside, too."""
+_CONDITIONS = (
+    *_COMPUTED, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In,
+    exp.Is, exp.Null, exp.Boolean, exp.Like, exp.ILike, exp.Parameter,
+)  # fmt: skip
+"""What its conditions may be made of, which are about keys."""
 
 
 class _Inside(Struct, frozen=True):
@@ -38,14 +44,15 @@ def with_inside(outer: exp.Select) -> exp.Select:
     found = None if source is None else _inside(source)
     if found is None or _has_others(outer, _OUTER):
         return outer
-    listed = _listed(outer, found)
+    listed, having = _listed(outer, found), _having(outer, found)
     order = _order(outer, found, [item.alias for item in listed or ()])
     group = _group(found, listed or ())
-    if listed is None or order is None or group is None or not _shows_all(outer, found):
+    if listed is None or having is None or order is None or group is None or not _shows_all(outer, found):
         return outer
     made = found.select.copy()
     made.set("expressions", listed)
     made.set("group", group if group.expressions else None)
+    made.set("having", having if having.this else None)
     for name in ("limit", "offset"):
         made.set(name, outer.args.get(name))
     made.set("order", order if order.expressions else None)
@@ -125,9 +132,11 @@ def _listed(outer: exp.Select, found: _Inside) -> list[exp.Alias] | None:
     return listed
 
 
-def _computed(node: exp.Expr, found: _Inside) -> exp.Expr | None:
+def _computed(
+    node: exp.Expr, found: _Inside, kinds: tuple[type[exp.Expr], ...] = _COMPUTED
+) -> exp.Expr | None:
     """An expression over columns of what is inside as one over its rows."""
-    if any(type(n) not in _COMPUTED or (is_aggregate(n) and not _is_in_window(n)) for n in node.walk()):
+    if any(type(n) not in kinds or (is_aggregate(n) and not _is_in_window(n)) for n in node.walk()):
         return None
     columns = list(node.find_all(exp.Column))
     if not columns or any(n.table not in ("", found.alias) or n.name not in found.columns for n in columns):
@@ -150,6 +159,16 @@ def _is_of_rows(node: exp.Expr) -> bool:
 
 def _in_place(node: exp.Expr) -> exp.Expr:
     return node.copy() if type(node) is exp.Column or is_aggregate(node) else exp.Paren(this=node.copy())
+
+
+def _having(outer: exp.Select, found: _Inside) -> exp.Having | None:
+    """WHERE around groups as HAVING; None where it is of other than keys: noise then chooses rows."""
+    clause = outer.args.get("where")
+    if clause is None:
+        return exp.Having()
+    made = _computed(clause.this, found, _CONDITIONS)
+    is_of_keys = made is not None and not any(is_aggregate(n) or type(n) is exp.Window for n in made.walk())
+    return exp.Having(this=made) if is_of_keys else None
 
 
 def _shows_all(outer: exp.Select, found: _Inside) -> bool:

@@ -24,6 +24,14 @@ COUNTED = "SELECT ward, count(*) AS n FROM v GROUP BY ward"
             'SELECT ward AS "w", count(*) AS "count" FROM v WHERE x > 1 GROUP BY ward ORDER BY count, 1 LIMIT 3',
         ),
         (
+            f"SELECT n FROM ({COUNTED}) AS q WHERE q.ward IN ('a', 'b') AND NOT ward LIKE $1",
+            """SELECT count(*) AS "n" FROM v GROUP BY ward HAVING ward IN ('a', 'b') AND NOT ward LIKE $1""",
+        ),
+        (
+            "SELECT b, n FROM (SELECT y / 10 AS b, count(*) AS n FROM v GROUP BY 1) AS q WHERE b > 3",
+            'SELECT y / 10 AS "b", count(*) AS "n" FROM v GROUP BY y / 10 HAVING (y / 10) > 3',
+        ),
+        (
             "SELECT q.* FROM (SELECT count(*) AS n FROM v) AS q OFFSET 1",
             'SELECT count(*) AS "n" FROM v OFFSET 1',
         ),
@@ -56,6 +64,10 @@ def test_both_are_one(written: str, made: str):
     [
         COUNTED,
         f"SELECT ward, n FROM ({COUNTED}) AS q WHERE n > 3",
+        f"SELECT ward, n FROM ({COUNTED}) AS q WHERE ward = 'a' OR n > 3",
+        f"SELECT ward, n FROM ({COUNTED}) AS q WHERE true",
+        f"SELECT ward, n FROM ({COUNTED}) AS q WHERE ward IN (SELECT ward FROM w)",
+        f"SELECT ward, n FROM ({COUNTED}) AS q WHERE lag(ward) OVER (ORDER BY ward) = 'a'",
         f"SELECT DISTINCT n FROM ({COUNTED}) AS q",
         f"SELECT sum(n) FROM ({COUNTED}) AS q",
         f"SELECT ward, max(n) FROM ({COUNTED}) AS q GROUP BY ward",
@@ -121,6 +133,9 @@ def released(plan: Plan) -> object:
 
 
 @pytest.mark.parametrize(
+    ("where", "having"), [("", ""), ("WHERE g > 1 AND g <> 4", "HAVING g > 1 AND g <> 4")]
+)
+@pytest.mark.parametrize(
     ("around", "alone"),
     [
         ("g, s, n", "g, sum(age) AS s, count(*) AS n"),
@@ -132,12 +147,18 @@ def released(plan: Plan) -> object:
         ),
     ],
 )
-def test_it_shows_the_same_and_is_as_near_as_one_select(world: World, around: str, alone: str):
+def test_it_shows_the_same_and_is_as_near_as_one_select(
+    world: World, around: str, alone: str, where: str, having: str
+):
     options = {"dp.intervals": "columns"}
     sql = f"SELECT {around} FROM ({INSIDE}) AS q"
     made, one, apart = (
-        plan_of(world, sql, options)
-        for sql in (sql, f"SELECT {alone} FROM people GROUP BY g", f"{sql} WHERE true")
+        plan_of(world, each, options)
+        for each in (
+            f"{sql} {where}",
+            f"SELECT {alone} FROM people GROUP BY g {having}",
+            f"{sql} {where or 'WHERE true'} {where and 'AND n > -10000'}",
+        )
     )
     assert [o.accuracy for o in made.outputs] == [o.accuracy for o in one.outputs]
     rows = [[40 + g, 1000 * g] for g in range(6)]
@@ -149,7 +170,8 @@ def test_it_shows_the_same_and_is_as_near_as_one_select(world: World, around: st
 
 def test_each_statement_around_one_query_asks_for_one_release(world: World):
     plans = [
-        plan_of(world, f"SELECT {around} FROM ({INSIDE}) AS q")
+        plan_of(world, f"SELECT {around} FROM ({INSIDE}) AS q {where}")
         for around in ("g, n, s", "n", "s - n", "sum(n)", "g, s")
+        for where in ("", "WHERE g < 3", "WHERE n > 3")
     ]
     assert all(released(plan) == released(plans[0]) for plan in plans)
