@@ -1,6 +1,6 @@
 """One open transaction of the ledger: limits are checked and entries appended here, and nowhere else."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from fractions import Fraction
 
 from msgspec.structs import replace
@@ -117,7 +117,7 @@ class Batch:
 
     def _owed(self, origin: int, charge: Charge) -> list[Debit]:
         """What is to be debited for the release of ``origin`` yet: none where the user's account has paid for it."""
-        payers = book.read_payers(self.connection, origin)
+        payers = book.read_payers(self.connection, [origin])[origin]
         # The ceiling, or its blocks, paid at the release: it bounds what is released, however many users see it.
         ceilings = {payer.name for payer in payers if payer.kind is AccountKind.CEILING}
         debits = [
@@ -128,13 +128,13 @@ class Batch:
         ]
         return [] if _user(charge).account in payers else debits
 
-    def _paid_for(self, origin: int) -> tuple[LedgerEntry, frozenset[Account]]:
+    def _paid_for(self, origin: int) -> tuple[LedgerEntry, Set[Account]]:
         """The charge ``origin``, and every account that was debited for its release."""
         self.write()
         source = book.read_entry(self.connection, origin)
         if source is None or source.kind != EntryKind.CHARGE.value:
             raise ValueError("no such release")
-        return source, book.read_payers(self.connection, origin)
+        return source, book.read_payers(self.connection, [origin])[origin]
 
     def reset(self, reset: Reset) -> LedgerEntry:
         """Start the account of a budget, or of one of its users, at 0 again; its earlier debits stay in the ledger."""

@@ -88,10 +88,15 @@ def read_mac(connection: StoreConnection, sequence: int) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def read_payers(connection: StoreConnection, origin: int) -> frozenset[Account]:
-    """The accounts debited for the release of the charge ``origin``, in any window (0 here): each pays only once."""
-    rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608
-    return frozenset(account_of((*row[:4], 0)) for row in rows)
+def read_payers(connection: StoreConnection, origins: Sequence[int]) -> dict[int, set[Account]]:
+    """The accounts debited for what each of the charges released, in any window (0 here): each pays only once."""
+    found: dict[int, set[Account]] = {origin: set() for origin in origins}
+    for start in range(0, len(origins), _PORTION):
+        several = origins[start : start + _PORTION]
+        sql = f"SELECT origin, {_ACCOUNT} FROM debit WHERE origin IN ({', '.join('?' * len(several))})"  # noqa: S608
+        for origin, *account, _ in connection.execute(sql, several):
+            found[origin].add(account_of((*account, 0)))
+    return found
 
 
 def write_entries(connection: StoreConnection, entries: Sequence[tuple[LedgerEntry, bytes]]) -> None:

@@ -76,7 +76,7 @@ class ReleaseStore:
         ranked = sorted(found, key=lambda origin: (-found[origin], origin))
         enough = [origin for origin in ranked if found[origin] >= at_least_nano]
         searched = ranked[: len(enough) + MOST_LESS] if enough else []
-        payers = {origin: self._payers(origin) for origin in searched}
+        payers = self._payers(searched)
         paid = [origin for origin in ranked if payer is not None and payer in payers.get(origin, ())]
         if payer is not None:
             mine = [origin for origin in enough if origin in paid]
@@ -85,7 +85,7 @@ class ReleaseStore:
             payload = waiting[origin].payload if origin in waiting else self._payload(origin)
             if payload is not None:
                 also = tuple(other for other in paid if other != origin) if origin in paid else ()
-                return StoredRelease(origin, found[origin], payload, payers[origin], also)
+                return StoredRelease(origin, found[origin], payload, frozenset(payers[origin]), also)
         return None
 
     def paid(self, beginnings: Sequence[bytes], payer: Account) -> list[tuple[int, int]]:
@@ -96,7 +96,8 @@ class ReleaseStore:
         asked = tuple(beginnings)
         waiting = [a for a in self._ledger.writer.waiting() if a.key.startswith(asked)]
         found = self._ledger.read(lambda connection: dict(_paid(connection, asked, payer)))
-        found |= {a.origin: a.nano for a in waiting if payer in a.payers or payer in self._payers(a.origin)}
+        adopted = self._payers([a.origin for a in waiting if payer not in a.payers])
+        found |= {a.origin: a.nano for a in waiting if payer in adopted.get(a.origin, a.payers)}
         return sorted(found.items())
 
     def load(self, origin: int) -> bytes | None:
@@ -124,16 +125,16 @@ class ReleaseStore:
         ``charge`` is the one a new release would have needed. Each user is recorded once for each release.
         """
         account = next(debit.account for debit in charge.debits if debit.account.kind is AccountKind.USER)
-        new = [origin for origin in origins if account not in self._payers(origin)]
+        new = [origin for origin, payers in self._payers(origins).items() if account not in payers]
         if new:
             self._ledger.writer.submit(lambda batch: batch.read(new, charge))
 
-    def _payers(self, origin: int) -> frozenset[Account]:
-        def query(connection: book.StoreConnection) -> frozenset[Account]:
-            self._ledger.authentic.require(connection, [origin])
-            return book.read_payers(connection, origin)
+    def _payers(self, origins: Sequence[int]) -> dict[int, set[Account]]:
+        def query(connection: book.StoreConnection) -> dict[int, set[Account]]:
+            self._ledger.authentic.require(connection, origins)
+            return book.read_payers(connection, origins)
 
-        return self._ledger.read(query)
+        return self._ledger.read(query) if origins else {}
 
     def _payload(self, origin: int) -> bytes | None:
         """The stored bytes, authenticated; None where they were dropped meanwhile."""

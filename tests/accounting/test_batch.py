@@ -105,7 +105,7 @@ def test_adopting_debits_each_account_once_and_the_ceiling_never(batch: Batch, m
         AccountKind.SESSION: 20,
     }
     batch.write()
-    assert len(book.read_payers(batch.connection, paid.sequence)) == 6
+    assert len(book.read_payers(batch.connection, [paid.sequence])[paid.sequence]) == 6
 
 
 def test_another_budget_pays_for_an_adoption_once(batch: Batch, make: Callable[..., Charge]):

@@ -70,7 +70,7 @@ def test_an_account_pays_once_for_a_release(
     ann, bob = Account.user("b", "ann"), Account.user("b", "bob")
     book.write_entries(connection, [(entry(1, 1, Posting(ann, None, 3)), b"")])
     book.write_entries(connection, [(entry(2, 1, Posting(bob, None, 3)), b"")])
-    assert book.read_payers(connection, 1) == {ann, bob}
+    assert book.read_payers(connection, [1, 2]) == {1: {ann, bob}, 2: set()}
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
         book.write_entries(connection, [(entry(3, 1, Posting(ann, None, 3)), b"")])
 
