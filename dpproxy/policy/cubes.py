@@ -16,8 +16,6 @@ from dpproxy.values.structs import PartlyCompared
 class Dimension(PartlyCompared, Struct, frozen=True):
     """An expression over the table's columns; ``width`` where so many whole numbers are one cell."""
 
-    UNCOMPARED = frozenset({"position"})
-
     name: str
     expression: str
     width: int | None = None
@@ -30,8 +28,6 @@ class Dimension(PartlyCompared, Struct, frozen=True):
 
 class CubeMeasure(PartlyCompared, Struct, frozen=True):
     """A sum or a count."""
-
-    UNCOMPARED = frozenset({"position"})
 
     name: str
     expression: str

@@ -28,7 +28,6 @@ class Literal(PartlyShown, PartlyCompared, Struct, frozen=True):
     """A constant; numbers are int where whole, else Fraction; timestamps with time zone are in UTC."""
 
     HIDDEN = frozenset({"value"})
-    UNCOMPARED = frozenset({"position"})
 
     kind: LiteralKind
     value: int | Fraction | str | bool | date | datetime | None
@@ -37,8 +36,6 @@ class Literal(PartlyShown, PartlyCompared, Struct, frozen=True):
 
 class Amount(PartlyCompared, Struct, frozen=True):
     """A number of a clause; ``clause`` names it in messages."""
-
-    UNCOMPARED = frozenset({"position"})
 
     clause: str
     value: int | Fraction
@@ -133,8 +130,6 @@ class SetBetween(Struct, frozen=True):
 class SetMembers(PartlyCompared, Struct, frozen=True):
     """ALTER COLUMN ... SET PRIVACY DOMAIN IN."""
 
-    UNCOMPARED = frozenset({"position"})
-
     table: Name
     column: Name
     values: tuple[Literal, ...]
@@ -226,8 +221,6 @@ class SetExact(Struct, frozen=True):
 class AdvanceDataVersion(PartlyCompared, Struct, frozen=True):
     """ADVANCE PRIVACY DATA VERSION: new data was loaded, stored answers no longer answer for it."""
 
-    UNCOMPARED = frozenset({"position"})
-
     position: int | None = None
 
 
@@ -248,8 +241,6 @@ class DropTaxonomy(Struct, frozen=True):
 
 class Option(PartlyCompared, Struct, frozen=True):
     """One of WITH (...); ``position`` is that of the value."""
-
-    UNCOMPARED = frozenset({"position"})
 
     name: Name
     value: OptionValue
@@ -292,8 +283,6 @@ class VerifyViews(Struct, frozen=True):
 class ResetBudget(PartlyCompared, Struct, frozen=True):
     """RESET PRIVACY BUDGET ... [FOR USER ...] REASON '...'."""
 
-    UNCOMPARED = frozenset({"position"})
-
     budget: Name
     user: Name | None
     reason: str
@@ -316,8 +305,6 @@ class Listing(Enum):
 class Show(PartlyCompared, Struct, frozen=True):
     """SHOW PRIVACY ...; ``table`` only with POLICY FOR, ``before`` only with AUDIT, ``limit`` also with HISTORY."""
 
-    UNCOMPARED = frozenset({"position"})
-
     listing: Listing
     table: Name | None = None
     position: int | None = None
@@ -328,8 +315,6 @@ class Show(PartlyCompared, Struct, frozen=True):
 
 class Suggest(PartlyCompared, Struct, frozen=True):
     """SUGGEST PRIVACY FOR ... [WITH EPSILON ...]."""
-
-    UNCOMPARED = frozenset({"position"})
 
     table: Name
     epsilon: Amount | None = None

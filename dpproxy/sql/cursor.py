@@ -21,8 +21,6 @@ _NAMES = (TokenKind.WORD, TokenKind.NAME)
 class Name(PartlyCompared, Struct, frozen=True):
     """An identifier and its position in the statement."""
 
-    UNCOMPARED = frozenset({"position"})
-
     text: str
     position: int | None = None
 

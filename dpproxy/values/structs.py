@@ -26,12 +26,11 @@ class PartlyShown:
 
 
 class PartlyCompared:
-    """A struct that is equal to another where all but these fields are.
+    """A struct that is equal to another where all but some fields are: its position in a text, unless it names others.
 
     Example:
         >>> from msgspec import Struct
         >>> class Word(PartlyCompared, Struct, frozen=True):
-        ...     UNCOMPARED = frozenset({"position"})
         ...     text: str
         ...     position: int
         >>> Word("sum", 7) == Word("sum", 9), len({Word("sum", 7), Word("sum", 9)})
@@ -40,7 +39,7 @@ class PartlyCompared:
 
     __slots__ = ()
     __struct_fields__: ClassVar[tuple[str, ...]]
-    UNCOMPARED: ClassVar[frozenset[str]] = frozenset()
+    UNCOMPARED: ClassVar[frozenset[str]] = frozenset({"position"})
 
     def _compared(self) -> tuple[object, ...]:
         return tuple(getattr(self, n) for n in self.__struct_fields__ if n not in self.UNCOMPARED)
