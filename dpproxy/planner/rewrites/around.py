@@ -139,13 +139,18 @@ def _computed(
     if any(type(n) not in kinds or (is_aggregate(n) and not _is_in_window(n)) for n in node.walk()):
         return None
     columns = list(node.find_all(exp.Column))
-    if not columns or any(n.table not in ("", found.alias) or n.name not in found.columns for n in columns):
+    if not columns or any(_is_other(n, found) for n in columns):
         return None
     if not all(_is_of_rows(found.columns[n.name]) for n in columns):
         return None  # the type of a constant depends on what is around it
     if type(node) is exp.Column:
         return found.columns[node.name].copy()
     return node.copy().transform(lambda n: _in_place(found.columns[n.name]) if type(n) is exp.Column else n)
+
+
+def _is_other(column: exp.Column, found: _Inside) -> bool:
+    is_of_it = column.table in ("", found.alias) and {"this", "table"}.issuperset(_given(column))
+    return not is_of_it or column.name not in found.columns
 
 
 def _is_in_window(node: exp.Expr) -> bool:

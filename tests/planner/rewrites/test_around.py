@@ -79,6 +79,7 @@ def test_both_are_one(written: str, made: str):
         f"SELECT n, other FROM ({COUNTED}) AS q",
         f"SELECT r.n FROM ({COUNTED}) AS q",
         f"SELECT r.* FROM ({COUNTED}) AS q",
+        f"SELECT s.q.n FROM ({COUNTED}) AS q",
         f"SELECT n FROM ({COUNTED}) AS q ORDER BY CASE WHEN n > 3 THEN 1 END",
         f"SELECT n AS ward FROM ({COUNTED}) AS q",
         f"SELECT ward FROM ({COUNTED}) AS q",
