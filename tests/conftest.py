@@ -2,6 +2,8 @@
 
 import gc
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,11 @@ settings.load_profile("short")
 # would draw other examples.
 providers.is_local_module_file = lambda _: False
 
+MEMORY = Path("/dev/shm")
+ROOM = 4 * 10**9
+"""Bytes of memory that the files of a run may take: ledgers and servers wait for the disk at each commit otherwise."""
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 ROOT = Path(__file__).parent
 WHOLE = (
     "assurance/",

@@ -15,8 +15,6 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-ROOM = 10**9
-"""Bytes of memory that a cluster of the tests may take."""
 _names = count(1)
 
 
@@ -83,15 +81,12 @@ class Server:
 
 @contextmanager
 def running(place: Path | None = None) -> Iterator[Server]:
-    """A new cluster, in memory unless a folder for it is given; skips where PostgreSQL is not installed."""
+    """A new cluster; skips where PostgreSQL is not installed."""
     programs = binaries()
     if programs is None:
         assert not os.environ.get("CI"), "PostgreSQL's server is to be installed: apt-get install postgresql"
         pytest.skip("PostgreSQL's server is not installed")
-    memory = Path("/dev/shm")
-    has_room = memory.is_dir() and shutil.disk_usage(memory).free > ROOM
-    parent = place or (memory if has_room else Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix="pg", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir=place))
     server = Server(folder, programs)
     try:
         if os.geteuid() == 0:
