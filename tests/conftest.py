@@ -4,11 +4,16 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+
+if TYPE_CHECKING:
+    from tests.postgres import Server
 
 # The machine may be busy, and the time of one example proves nothing.
 settings.register_profile(
@@ -97,6 +102,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--accept") and os.environ.get("CI"):
         raise pytest.UsageError("--accept is for people: golden files are reviewed as code")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Server"]:
+    """One PostgreSQL for all tests of a process: a fixture that modules import is one for each of them."""
+    from tests.postgres import running  # noqa: PLC0415
+
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

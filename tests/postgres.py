@@ -102,10 +102,3 @@ def running(place: Path | None = None) -> Iterator[Server]:
             server.stop("immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
-    """One for all tests of a run."""
-    with running() as server:
-        yield server

@@ -17,7 +17,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NO_DELTA, Account, AccountKind, Charge, Cost, Debit, key_of
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.stores import store_of
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 Make = Callable[..., Charge]
 

@@ -18,7 +18,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Between, Domain, Members
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOAT8, INT4, INT8, NUMERIC, TEXT, Column
 from tests.analysis.rows import node_of, value_of
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 pytestmark = pytest.mark.external
 
@@ -41,7 +41,7 @@ SIZE = len(HALVES)
 
 @pytest.fixture(scope="module")
 def both(
-    postgres: Server,  # noqa: F811 - the fixture
+    postgres: Server,
 ) -> Iterator[tuple[psycopg.Connection, duckdb.DuckDBPyConnection]]:
     """The same rows in both."""
     with (

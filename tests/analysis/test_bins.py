@@ -9,7 +9,7 @@ from dpproxy.values.errors import Refusal
 from tests.analysis.test_instants import CREATE, INSERT, counted, world
 from tests.golden.world import plan_of
 from tests.planner.answers import answered
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 QUESTIONS = (
     "SELECT date_bin('1 day', ts, timestamp '2001-01-01'), sum(n) FROM ev GROUP BY 1",
@@ -32,7 +32,7 @@ QUESTIONS = (
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_answers_are_those_of_postgresql(sql: str, postgres: Server) -> None:  # noqa: F811 - the fixture
+def test_answers_are_those_of_postgresql(sql: str, postgres: Server) -> None:
     with psycopg.connect(postgres.url()) as connection:
         connection.execute("SELECT set_config('TimeZone', 'UTC', true)")
         for statement in (CREATE, INSERT):

@@ -8,14 +8,14 @@ import pytest
 
 from dpproxy.analysis.clocks import changes, fixed_offset, local_of, offset_at, utc_of
 from dpproxy.wire.zones import zone
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia")
 FIRST, LAST = datetime(2009, 1, 1), datetime(2013, 1, 1)  # noqa: DTZ001 - of UTC
 
 
 @pytest.mark.parametrize("name", ZONES)
-def test_local_times_and_moments_are_those_of_postgresql(name: str, postgres: Server) -> None:  # noqa: F811 - the fixture
+def test_local_times_and_moments_are_those_of_postgresql(name: str, postgres: Server) -> None:
     found = changes(ZoneInfo(name), FIRST, LAST)
     assert found is not None
     near = [c.at + timedelta(minutes=m) for c in found for m in (-90, -61, -30, -1, 0, 1, 29, 59, 60, 90)]

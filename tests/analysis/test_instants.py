@@ -12,7 +12,7 @@ from dpproxy.config.settings import PRESENT, moments
 from dpproxy.values.errors import Refusal
 from tests.golden.world import World, build, plan_of
 from tests.planner.answers import answered
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 _ROWS = (
     "('2024-03-31 00:30:00', '2024-03-31', 1), ('2024-03-31 01:30:00', '2024-03-30', 2), "
@@ -128,7 +128,7 @@ def _in_utc(value: object) -> object:
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York", "<+05:30>-05:30"])
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_answers_are_those_of_postgresql(sql: str, zone: str, postgres: Server) -> None:  # noqa: F811 - the fixture
+def test_answers_are_those_of_postgresql(sql: str, zone: str, postgres: Server) -> None:
     with psycopg.connect(postgres.url()) as connection:
         connection.execute("SELECT set_config('TimeZone', %s, true)", (zone,))
         for statement in (CREATE, INSERT, *ZONED):

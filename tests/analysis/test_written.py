@@ -12,7 +12,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.written import FLOAT4, FLOAT8, INTERVAL, NUMERIC, written
 from dpproxy.engine.output import _decimal
 from tests.empty import empty, opened
-from tests.postgres import Server, postgres  # noqa: F401 - the fixture
+from tests.postgres import Server
 
 FLOATS = [
     0.0, -0.0, 1e15, -1e15, 999999999999999.9, 123456789012345.6, 1234567890123456.7, 1e16, 1e100, 1e-4, 1e-5, 0.1,
@@ -31,7 +31,7 @@ INTERVALS = [
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(postgres.database()), autocommit=True) as connection:
         yield connection
 

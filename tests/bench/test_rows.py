@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.bench import rows
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 
 def test_each_way_has_a_line_for_each_source(capsys: pytest.CaptureFixture[str]):
@@ -30,7 +30,7 @@ def test_both_servers_hold_the_same_rows(tmp_path: Path):
 
 
 @pytest.mark.parametrize("way", rows.WAYS)
-def test_what_is_refused_is_said(way: str, postgres: Server):  # noqa: F811
+def test_what_is_refused_is_said(way: str, postgres: Server):
     with pytest.raises(rows.Refused, match='relation "nothing" does not exist'):
         rows.WAYS[way](postgres.url(), "nothing")
 

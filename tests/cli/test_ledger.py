@@ -19,7 +19,7 @@ from dpproxy.observe.audit_entry import AuditOutcome
 from dpproxy.observe.audit_file import FILE
 from tests.accounting.conftest import make  # noqa: F401 - a fixture
 from tests.engine.test_engine import DDL, POLICY
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import started, write_home
 
 Make = Callable[..., Charge]
@@ -198,7 +198,7 @@ def test_a_backup_says_what_it_is(
 
 def test_a_ledger_on_a_server(
     file: Path,
-    postgres: Server,  # noqa: F811
+    postgres: Server,
     make: Make,  # noqa: F811
     capsys: pytest.CaptureFixture[str],
 ):

@@ -18,7 +18,7 @@ import pytest
 from psycopg.types.numeric import Int8
 
 from tests.clients.test_jdbc import DRIVER
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import PASSWORD, Proxy, serving, write_home
 
 pytestmark = pytest.mark.external
@@ -82,7 +82,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> str:  # noqa: F811
+def real(postgres: Server) -> str:
     url = postgres.url(postgres.database())
     with psycopg.connect(url, autocommit=True) as connection:
         made = ", ".join(f"{name} {kind}" for name, _, kind in COLUMNS)

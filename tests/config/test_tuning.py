@@ -7,7 +7,7 @@ import pytest
 
 from dpproxy.config.settings import DEFAULTS, SETTINGS, normalise
 from dpproxy.values.errors import Refusal
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 TUNING = [name for name, one in SETTINGS.items() if one.description.endswith("nothing is planned by it.")]
 SIZES = (
@@ -34,7 +34,7 @@ WORDS = (
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
         yield connection
 

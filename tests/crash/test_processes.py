@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from dpproxy.accounting.ledger import Ledger
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import ROOT, Proxy, environment, spawned, write_home
 
 TABLES = ("raced", "asked", "together", "revoked")
@@ -139,7 +139,7 @@ def test_commands_work_beside_a_proxy(two: tuple[Proxy, Proxy], file: Path, tmp_
         assert ask(proxy, "SELECT sum(x) FROM asked WHERE x < 10")
 
 
-def test_two_hosts_share_a_ledger(postgres: Server, tmp_path: Path):  # noqa: F811
+def test_two_hosts_share_a_ledger(postgres: Server, tmp_path: Path):
     """Each has a state directory of its own; the second one was given the key."""
     url = postgres.url(postgres.database())
     files = []

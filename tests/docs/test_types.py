@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import serving, write_home
 
 pytestmark = pytest.mark.external
@@ -28,7 +28,7 @@ Connection = psycopg.Connection[tuple[object, ...]]
 
 @pytest.fixture(scope="module")
 def both(
-    postgres: Server,  # noqa: F811 - the fixture
+    postgres: Server,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Connection, Connection]]:
     file = write_home(tmp_path_factory.mktemp("types"), DDL, "ALTER TABLE z SET PRIVACY PUBLIC;")

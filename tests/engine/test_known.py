@@ -16,7 +16,7 @@ from dpproxy.engine.engine import Engine
 from dpproxy.engine.plans import Plans
 from dpproxy.values.errors import LedgerUnavailable
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY, ask
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import started, write_home
 
 pytestmark = pytest.mark.usefixtures("in_process")

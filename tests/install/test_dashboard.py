@@ -14,7 +14,6 @@ from dpproxy.config.users import UsersFile, add_user
 from dpproxy.engine.databases import open_databases
 from dpproxy.server.listener import Server
 from tests.postgres import Server as Postgres
-from tests.postgres import postgres  # noqa: F401 - a fixture
 from tests.proxies import ROOT
 
 DOCKER = ROOT / "docker"
@@ -46,7 +45,7 @@ GRAINS = ("month", "quarter", "year")
 
 
 @pytest.fixture(scope="module")
-def dashboards(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[psycopg.Connection]:  # noqa: F811
+def dashboards(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[psycopg.Connection]:
     """As the compose file sets it up: its database, its policy, the role of its Superset."""
     folder, name = tmp_path_factory.mktemp("dashboard"), postgres.database(name="clinic")
     with psycopg.connect(postgres.url(name), autocommit=True) as connection:

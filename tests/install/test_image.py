@@ -22,7 +22,6 @@ from tests.install.image import Image, can_be_run, inside, lay_out, read
 from tests.install.wheel import ROOT, environment
 from tests.ports import free_port
 from tests.postgres import Server as Postgres
-from tests.postgres import postgres  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.external
 
@@ -159,7 +158,7 @@ def test_its_command_serves_from_a_read_only_root_and_is_healthy(image: Image, r
     assert os.stat(root / "var/lib/dpproxy/state").st_mode & 0o077 == 0
 
 
-def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgres, tmp_path: Path):  # noqa: F811
+def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgres, tmp_path: Path):
     """Made by the scripts that the container of the database runs, and read by the role that they make."""
     name = postgres.database(name="clinic")
     with psycopg.connect(postgres.url(name), autocommit=True) as connection:

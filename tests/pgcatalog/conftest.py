@@ -10,7 +10,7 @@ from dpproxy.pgcatalog import Catalogue, CatalogueRelation, CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.policy.model import Discovered, Members
 from dpproxy.values.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 PATIENTS = CatalogueRelation(
     "patients",
@@ -38,7 +38,7 @@ Ask = Callable[..., list[tuple[object, ...]]]
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     """A PostgreSQL to compare with."""
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
         connection.execute("SET timezone = 'UTC'")

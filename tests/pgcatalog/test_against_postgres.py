@@ -25,7 +25,7 @@ from dpproxy.values.pgtypes import (
     TIMESTAMPTZ,
     Column,
 )
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 COLUMNS: tuple[tuple[Column, str, Domain | None], ...] = (
     (Column("age", INT4, not_null=True), "integer NOT NULL", Between(-10, 110)),
@@ -96,7 +96,7 @@ def statements() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(postgres.database()), autocommit=True) as connection:
         for statement in statements():
             connection.execute(statement.encode())

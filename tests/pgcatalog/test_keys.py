@@ -23,7 +23,7 @@ from dpproxy.values.pgtypes import (
     UniqueKey,
     array_of,
 )
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 LONG = "a_table_whose_name_is_almost_as_long_as_a_name_can_be"
 WARDS = CatalogueRelation(
@@ -132,7 +132,7 @@ Ask = Callable[[str], tuple[list[Any], list[int]]]
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(postgres.database()), autocommit=True) as connection:
         for statement in DDL:
             connection.execute(statement.encode())

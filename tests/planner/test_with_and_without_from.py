@@ -23,7 +23,7 @@ from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.wire.styles import styled_columns
 from dpproxy.wire.values import encode_value
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import started, write_home
 
 pytestmark = pytest.mark.external
@@ -90,7 +90,7 @@ OTHERWISE = {
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811 - the fixture
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(postgres.database(name="shapes")), autocommit=True) as connection:
         connection.execute("SET timezone = 'UTC'")
         for statement in DDL:

@@ -16,7 +16,7 @@ from dpproxy.cli.main import main
 from dpproxy.config.configuration import load_config
 from dpproxy.state.backups import back_up, restore
 from dpproxy.values.errors import StartupError
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import ROOT, Proxy, environment, serving, started, write_home
 
 DDL = (
@@ -190,7 +190,7 @@ def test_several_sources_are_one_backup_and_come_back_one_by_one(tmp_path: Path)
         pass
 
 
-def test_a_ledger_in_postgresql_is_backed_up_by_its_own_tools(postgres: Server, tmp_path: Path):  # noqa: F811
+def test_a_ledger_in_postgresql_is_backed_up_by_its_own_tools(postgres: Server, tmp_path: Path):
     file = write_home(tmp_path / "home", DDL, POLICY)
     url = postgres.url(postgres.database())
     file.write_text(file.read_text().replace("[state]\n", f'[state]\nledger = "{url}"\n'))

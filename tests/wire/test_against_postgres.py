@@ -19,7 +19,7 @@ from dpproxy.wire.intervals import Interval
 from dpproxy.wire.objects import read_inet_text
 from dpproxy.wire.times import END_OF_DAY
 from dpproxy.wire.values import decode, encode_value
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 zones = st.integers(-15 * 60, 15 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -57,7 +57,7 @@ VALUES: dict[SqlType, st.SearchStrategy[Any]] = {
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
         yield connection
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.results import read
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.workloads.questions import NAME, SCHEMAS, Outcome, is_near, outcomes, statements, table
 
 Found = dict[str, dict[str, Outcome]]
@@ -14,7 +14,7 @@ OF_PRIVACY = {"42501", "PD002"}
 
 
 @pytest.fixture(scope="module")
-def found(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Found:  # noqa: F811 - the fixture
+def found(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Found:
     folder: Path = tmp_path_factory.mktemp("workloads")
     return {schema: outcomes(schema, postgres, folder) for schema in SCHEMAS}
 

@@ -1,9 +1,6 @@
 import pytest
 
 from tests.backends.suite.engines import ENGINES, MISSING, Engine
-from tests.postgres import postgres
-
-__all__ = ["postgres"]
 
 
 @pytest.fixture(params=ENGINES, ids=lambda e: e.name, scope="module")

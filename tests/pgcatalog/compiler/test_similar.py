@@ -5,7 +5,7 @@ import pytest
 
 from dpproxy.values.errors import Unsupported
 from tests.pgcatalog.conftest import Ask
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 TEXTS = (
     "",
@@ -185,7 +185,7 @@ def written(text: str) -> str:
 ROWS = ", ".join(f"({number}, {written(text)})" for number, text in enumerate(TEXTS))
 
 
-def test_the_same_texts_match(ask: Ask, postgres: Server):  # noqa: F811
+def test_the_same_texts_match(ask: Ask, postgres: Server):
     wrong = list[object]()
     with psycopg.connect(postgres.url()) as connection:
         for pattern, escape in PATTERNS:

@@ -11,7 +11,7 @@ from dpproxy.policy.model import Between, Members
 from dpproxy.sql import grammar
 from dpproxy.values.pgtypes import INT4, INT8, TEXT, Column, ForeignKey, UniqueKey
 from tests.pgcatalog.test_keys import BEDS, DDL, LONGER, WARDS
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 PEOPLE = CatalogueRelation(
     "people",
@@ -53,7 +53,7 @@ LIBREOFFICE = """SELECT pkn.nspname, pkc.relname,
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(postgres.database()), autocommit=True) as connection:
         for statement in (*DDL, *MORE):
             connection.execute(statement.encode())

@@ -19,7 +19,7 @@ from dpproxy.values.errors import (
 )
 from dpproxy.wire.styles import styled_columns
 from dpproxy.wire.values import encode_value
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 from tests.proxies import started, write_home
 
 pytestmark = pytest.mark.external
@@ -90,7 +90,7 @@ def zone(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server, zone: str) -> Iterator[psycopg.Connection]:  # noqa: F811 - the fixture
+def real(postgres: Server, zone: str) -> Iterator[psycopg.Connection]:
     name = f"series_{zone[:3].lower()}"
     with psycopg.connect(postgres.url(postgres.database(name=name)), autocommit=True) as connection:
         connection.execute(f"SET timezone = '{zone}'".encode())

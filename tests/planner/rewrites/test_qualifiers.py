@@ -12,7 +12,7 @@ from dpproxy.planner.view_text import read_text
 from dpproxy.values.errors import UndefinedTable, Unsupported
 from tests.golden.world import World, plan_of
 from tests.planner.answers import answered
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 TABLES = (
     "CREATE TABLE people (id integer, city text, age integer)",
@@ -50,7 +50,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("sql", FOUND)
-def test_what_postgresql_answers_is_a_name_without_schema(sql: str, postgres: Server) -> None:  # noqa: F811 - the fixture
+def test_what_postgresql_answers_is_a_name_without_schema(sql: str, postgres: Server) -> None:
     tree = without_schemas(parse(sql))
     assert not any(c.args.get("db") for c in tree.find_all(exp.Column))
     with psycopg.connect(postgres.url()) as connection:
@@ -62,7 +62,7 @@ def test_what_postgresql_answers_is_a_name_without_schema(sql: str, postgres: Se
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_what_postgresql_refuses_is_refused_in_its_words(sql: str, postgres: Server) -> None:  # noqa: F811 - the fixture
+def test_what_postgresql_refuses_is_refused_in_its_words(sql: str, postgres: Server) -> None:
     with pytest.raises(UndefinedTable) as ours:
         accept(parse(sql))
     with psycopg.connect(postgres.url()) as connection:

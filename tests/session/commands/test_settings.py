@@ -12,7 +12,7 @@ from dpproxy.session.state import Command, EngineShow, SessionState
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import InvalidParameter, InvalidText, SyntaxRefused, UndefinedObject, Unsupported
 from dpproxy.wire.zones import zone
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.postgres import Server
 
 
 def run(state: SessionState, sql: str) -> Answer:
@@ -68,7 +68,7 @@ ZONES = (
 
 
 @pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+def real(postgres: Server) -> Iterator[psycopg.Connection]:
     name = postgres.database()
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {name} SET TimeZone = 'UTC'".encode())
