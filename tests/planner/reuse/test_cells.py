@@ -2,10 +2,11 @@
 
 # ruff: noqa: E501, DTZ001 - statements written out; of a type without zone
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
-from functools import cache
+from itertools import product
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,7 @@ from dpproxy.planner.query import plan_cube
 from dpproxy.planner.reuse.cells import Sums, following
 from dpproxy.planner.reuse.cubes import CubeQuery
 from dpproxy.planner.reuse.descriptor import described, rows_digest
-from dpproxy.planner.reuse.rollup import derivation
+from dpproxy.planner.reuse.rollup import Derivation, derivation
 from dpproxy.views.columns import Listed
 from tests.golden.world import Row, Tables, World, build, plan_of
 
@@ -281,9 +282,32 @@ GROUPED = (
 )
 
 
-@cache
-def world_of_visits() -> World:
-    return replace(build(VISITS), prepared=True)
+class Grouped(NamedTuple):
+    """What is asked, what follows of each from the cells, and which follows from which how."""
+
+    tables: Tables
+    parts: list[Part]
+    cube: CubeQuery
+    followed: list[tuple[Sums, ...] | None]
+    derived: list[tuple[int, int, Derivation]]
+
+
+@pytest.fixture(scope="module")
+def grouped() -> Iterator[Grouped]:
+    world = replace(build(VISITS), prepared=True)
+    cube = cube_of(world, "v (ward, ok) MEASURES (count(*), sum(hours))")
+    parts = [part_of(world, sql) for sql in GROUPED]
+    derived = []
+    for (stored, finer), (number, part) in product(enumerate(parts), repeat=2):
+        one, other = described(finer, (), 1), described(part, (), 1)
+        assert one is not None
+        assert other is not None
+        found = derivation(one, wanted_of(finer), other, wanted_of(part))
+        if found is not None:
+            derived.append((stored, number, found))
+    tables = Tables(world)
+    yield Grouped(tables, parts, cube, [follows(cube, part) for part in parts], derived)
+    tables.close()
 
 
 @CALM
@@ -298,27 +322,15 @@ def world_of_visits() -> World:
         max_size=14,
     )
 )
-def test_groups_that_a_person_is_left_out_of_are_those_of_each_statement(rows: list[Row]):
+def test_groups_that_a_person_is_left_out_of_are_those_of_each_statement(grouped: Grouped, rows: list[Row]):
     """MAX GROUPS leaves other rows out of each grouping: what follows from cells, or from another grouping, has none."""
-    world = world_of_visits()
-    cube = cube_of(world, "v (ward, ok) MEASURES (count(*), sum(hours))")
-    parts = [part_of(world, sql) for sql in GROUPED]
-    tables = Tables(world)
-    try:
-        tables.fill({"v": rows})
-        exact = [tables.exact(part) for part in parts]
-        for number, part in enumerate(parts):
-            sums = follows(cube, part)
-            wanted = wanted_of(part)
-            if sums is not None:
-                assert summed(tables, cube, sums) == [exact[number][row] for row in wanted]
-            for stored, finer in enumerate(parts):
-                one, other = described(finer, (), 1), described(part, (), 1)
-                assert one is not None
-                assert other is not None
-                found = derivation(one, wanted_of(finer), other, wanted)
-                if found is not None:
-                    made = [tuple(row) for row in found.added(list(exact[stored].values()))]
-                    assert made == [exact[number][row] for row in wanted]
-    finally:
-        tables.close()
+    grouped.tables.fill({"v": rows})
+    exact = [grouped.tables.exact(part) for part in grouped.parts]
+    answers = [
+        [found[row] for row in wanted_of(part)] for part, found in zip(grouped.parts, exact, strict=True)
+    ]
+    for sums, answer in zip(grouped.followed, answers, strict=True):
+        if sums is not None:
+            assert summed(grouped.tables, grouped.cube, sums) == answer
+    for stored, number, found in grouped.derived:
+        assert [tuple(row) for row in found.added(list(exact[stored].values()))] == answers[number]
