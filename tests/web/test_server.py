@@ -55,7 +55,7 @@ def test_one_address_leaves_room_for_others(shared: Site, monkeypatch: pytest.Mo
 
 
 def test_an_answer_that_is_not_read_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(server, "IDLE", 1)
+    monkeypatch.setattr(server, "IDLE", 0.2)
     with site(tmp_path) as found:
         browser = found.browser("ann")
         wide = f"SELECT '{'x' * 700}' AS x FROM wards a" + "".join(
@@ -68,7 +68,11 @@ def test_an_answer_that_is_not_read_is_not_kept(tmp_path: Path, monkeypatch: pyt
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             raw.connect(("127.0.0.1", found.port))
             raw.sendall(head.encode())
-            time.sleep(4)
+            for is_open in (True, False):
+                until = time.monotonic() + 60
+                while bool(server.Protocol._addresses) != is_open:
+                    assert time.monotonic() < until
+                    time.sleep(0.01)
             raw.settimeout(10)
             taken = 0
             with suppress(ConnectionResetError):
