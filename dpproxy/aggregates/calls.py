@@ -11,7 +11,7 @@ from dpproxy.aggregates.argument import Argument, argument
 from dpproxy.aggregates.model import Aggregate
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_boolean, compile_shown
+from dpproxy.analysis.expressions import TOGETHER, compile_boolean, compile_shown
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -35,7 +35,7 @@ def distinct_operand(node: exp.Expr) -> exp.Expr | None:
         return None
     if len(node.this.expressions) != 1:
         raise Unsupported(
-            "DISTINCT of several values is not supported", hint="Name one value.", position=position(node)
+            "DISTINCT of several values is not supported", hint=TOGETHER, position=position(node)
         )
     operand: exp.Expr = node.this.expressions[0]
     if isinstance(operand, exp.Star):

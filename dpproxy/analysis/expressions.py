@@ -40,6 +40,7 @@ NODE = 11
 """Work of one node, in characters matched."""
 LONGEST_PATTERN = 100
 MOST_WILDCARDS = 8
+TOGETHER = "Put the values together into one: a || '/' || b."
 
 LARGEST = 3_500
 """Nodes of one compiled expression at most."""
@@ -67,6 +68,15 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
         raise
 
 
+def _no_value(node: exp.Expr) -> Refusal:
+    if isinstance(node, exp.Anonymous):
+        name = f"function {str(node.this).lower()}()"
+        return UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
+    if isinstance(node, exp.Tuple):
+        return Unsupported("a row is compared with rows, and is no value", hint=TOGETHER)
+    return Unsupported(f"{type(node).__name__.lower()} is not supported here")
+
+
 def _leaf_or_compiled(node: exp.Expr, scope: Scope) -> Typed:
     leaf = scope.leaf(node)
     if leaf is not None:
@@ -75,11 +85,7 @@ def _leaf_or_compiled(node: exp.Expr, scope: Scope) -> Typed:
         return leaf
     rule = RULES.get(type(node))
     if rule is None:
-        name = type(node).__name__.lower()
-        if isinstance(node, exp.Anonymous):
-            name = f"function {str(node.this).lower()}()"
-            raise UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
-        raise Unsupported(f"{name} is not supported here")
+        raise _no_value(node)
     value = present.folded(node, rule(node, scope), scope)
     if scope.level is ExpressionLevel.ROW and value.type.oid in PLAIN and not instants.is_usable(value):
         raise Unsupported(
