@@ -153,8 +153,7 @@ def decimal(value: int | Fraction) -> str:
     Raises:
         ValueError: it has no end in decimal, as 1/3; no declared number is like that.
     """
-    fraction = Fraction(value)
-    rest, twos, fives = fraction.denominator, 0, 0
+    rest, twos, fives = value.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
     while rest % 5 == 0:
@@ -162,8 +161,8 @@ def decimal(value: int | Fraction) -> str:
     if rest != 1:
         raise ValueError("not a decimal fraction")
     digits = max(twos, fives)
-    whole, fractional = divmod(int(abs(fraction) * 10**digits), 10**digits)
-    sign = "-" if fraction < 0 else ""
+    whole, fractional = divmod(abs(value.numerator) * 10**digits // value.denominator, 10**digits)
+    sign = "-" if value.numerator < 0 else ""
     return f"{sign}{whole}" + (f".{fractional:0{digits}d}" if digits else "")
 
 

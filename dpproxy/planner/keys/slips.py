@@ -30,6 +30,7 @@ _SIDES: dict[type[exp.Expr], str] = {
     exp.LTE: MOST,
 }
 """What a constant on the right is to the column in rows for which the comparison holds."""
+_COMPARING = frozenset((*_SIDES, exp.In, exp.Between, exp.Case))
 _TURNED = {EQUAL: EQUAL, LEAST: MOST, MOST: LEAST}
 
 
@@ -55,7 +56,7 @@ class Allowed(Struct, frozen=True):
 
 def tell_undeclared(own: Iterable[exp.Expr], rows: JoinedRows, planning: Planning) -> None:
     """A notice for each constant that a column is compared with, though the policy declares none such for it."""
-    for node in own:
+    for node in (n for n in own if type(n) in _COMPARING):
         for column, other, side in _compared(node):
             found = _constant(other, planning)
             declared = None if found is None else _on_side(_declared(column, rows), side)

@@ -76,8 +76,10 @@ def _keys(node: exp.Expr) -> tuple[str, ...] | None:
 
 def with_casts(tree: exp.Expr, policy: Policy) -> exp.Expr:
     """The tree with the casts of fields that are declared as columns, of this type or of another one."""
+    if not any(map(_cast_field, tree.find_all(exp.Cast))):
+        return tree
     declared = {name: {f.name for f in declared_fields(table)} for name, table in policy.tables.items()}
-    if not any(declared.values()) or not any(_cast_field(node) for node in tree.find_all(exp.Cast)):
+    if not any(declared.values()):
         return tree
     tree = tree.copy()  # what is refused is said of the statement as it was written
     tables = list(tree.find_all(exp.Table))
