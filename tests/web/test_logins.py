@@ -22,7 +22,8 @@ class Clock:
 
 
 def held(shared: Site, clock: Clock) -> Logins:
-    return Logins(Options("127.0.0.1", 1, "127.0.0.1", shared.proxy.port, "main"), clock)
+    options = Options("127.0.0.1", 1, "127.0.0.1", shared.proxy.port, "main", key=shared.proxy.page_key)
+    return Logins(options, clock)
 
 
 async def begin(
