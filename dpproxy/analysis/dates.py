@@ -206,7 +206,7 @@ def arithmetic(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         raise UndefinedFunction(
             f"operator does not exist: {a.type.shown} {sign} {b.type.shown}",
             hint="Dates: d + INTERVAL '3 months', d + 7, d1 - d2; seconds between timestamps: "
-            "EXTRACT(epoch FROM a) - EXTRACT(epoch FROM b).",
+            "EXTRACT(epoch FROM a - b).",
         )
     return _plus_days(node, a, days, scope)
 

@@ -248,20 +248,40 @@ def _comparison(node: exp.Binary, scope: Scope) -> Typed:
 def _in_seconds(node: exp.Binary, scope: Scope) -> exp.Binary:
     """``later - earlier > INTERVAL '1 hour'`` of two moments as seconds, which are a number; others as they are."""
     for difference, span in (("this", "expression"), ("expression", "this")):
-        apart, by = _bare(node.args[difference]), _interval_of(_bare(node.args[span]))
-        if type(apart) is not exp.Sub or not isinstance(by, exp.Interval):
+        by = _interval_of(_bare(node.args[span]))
+        if not isinstance(by, exp.Interval):
             continue
-        sides = [_interval_of(_bare(side)) for side in (apart.this, apart.expression)]
-        if any(isinstance(side, exp.Interval) for side in sides):
-            continue
-        values = [compile_expression(side, scope) for side in sides]
-        if all(v.is_moment for v in values) and any(v.type.oid == TIMESTAMP.oid for v in values):
-            epochs = [exp.Extract(this=exp.Var(this="EPOCH"), expression=side.copy()) for side in sides]
+        found = _seconds_between(node.args[difference], scope)
+        if found is not None:
             copy = node.copy()
-            copy.set(difference, exp.Sub(this=epochs[0], expression=epochs[1]))
+            copy.set(difference, found)
             copy.set(span, seconds(by))
             return copy
     return node
+
+
+def _seconds_between(node: exp.Expr, scope: Scope) -> exp.Sub | None:
+    """The difference of two moments in seconds; None of anything else."""
+    apart = _bare(node)
+    sides = (
+        [_interval_of(_bare(side)) for side in (apart.this, apart.expression)]
+        if type(apart) is exp.Sub
+        else []
+    )
+    if not sides or any(isinstance(side, exp.Interval) for side in sides):
+        return None
+    values = [compile_expression(side, scope) for side in sides]
+    if not all(v.is_moment for v in values) or all(v.type.oid != TIMESTAMP.oid for v in values):
+        return None
+    later, earlier = (exp.Extract(this=exp.Var(this="EPOCH"), expression=side.copy()) for side in sides)
+    return exp.Sub(this=later, expression=earlier)
+
+
+def _extract(node: exp.Extract, scope: Scope) -> Typed:
+    """EXTRACT, also of the epoch of a difference of two moments of a row: the seconds between them."""
+    is_epoch = scope.level is ExpressionLevel.ROW and node.this.name.upper() == "EPOCH"
+    found = _seconds_between(node.expression, scope) if is_epoch else None
+    return _function(node, scope) if found is None else compile_expression(found, scope)
 
 
 def _between(node: exp.Between, scope: Scope) -> Typed:
@@ -541,6 +561,7 @@ RULES: dict[type[exp.Expr], Rule] = {
     **present.RULES,
     exp.Interval: lambda node, _: from_value(read_interval(node), INTERVAL),
     **dict.fromkeys(FUNCTIONS, _function),
+    exp.Extract: _extract,
 }
 
 
@@ -549,6 +570,8 @@ def key_as_postgres(node: exp.Expr, value: Typed, scope: Scope) -> Typed:
     node = node.unnest()
     function = FUNCTIONS.get(type(node))
     if function is None or not (function.of_double or type(node) is exp.Extract):
+        return value
+    if type(node) is exp.Extract and _seconds_between(node.expression, scope) is not None:
         return value
     operands = [node.args[place] for place in function.places if node.args.get(place)]
     return as_postgres(node, function, [compile_expression(n, scope) for n in operands], value)
