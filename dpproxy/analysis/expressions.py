@@ -278,10 +278,13 @@ def _seconds_between(node: exp.Expr, scope: Scope) -> exp.Sub | None:
 
 
 def _extract(node: exp.Extract, scope: Scope) -> Typed:
-    """EXTRACT, also of the epoch of a difference of two moments of a row: the seconds between them."""
-    is_epoch = scope.level is ExpressionLevel.ROW and node.this.name.upper() == "EPOCH"
-    found = _seconds_between(node.expression, scope) if is_epoch else None
-    return _function(node, scope) if found is None else compile_expression(found, scope)
+    """EXTRACT, also of what is between two moments of a row: seconds (epoch), or whole days of 24 hours (day)."""
+    field = node.this.name.upper() if scope.level is ExpressionLevel.ROW else ""
+    found = _seconds_between(node.expression, scope) if field in ("EPOCH", "DAY") else None
+    if found is None:
+        return _function(node, scope)
+    days = exp.Div(this=exp.Paren(this=found), expression=exp.Literal.number(86_400), typed=True, safe=False)
+    return compile_expression(found if field == "EPOCH" else exp.Trunc(this=days), scope)
 
 
 def _between(node: exp.Between, scope: Scope) -> Typed:

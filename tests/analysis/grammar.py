@@ -252,6 +252,7 @@ STEPS: dict[str, list[Production]] = {
         ),
         (strict("extract(second FROM {})", lambda a: a.second + Fraction(a.microsecond, 10**6)), "s"),
         (strict("extract(epoch FROM {})", lambda a: Fraction((a - datetime(1970, 1, 1)) // timedelta(microseconds=1), 10**6)), "s"),
+        (strict("extract(day FROM {} - {})", lambda a, b: Fraction((1 if a >= b else -1) * (abs(a - b) // timedelta(days=1)))), "ss"),
         (strict("extract(epoch FROM ({} - {}))", lambda a, b: Fraction((a - b) // timedelta(microseconds=1), 10**6)), "ss"),
         (strict("floor({})", lambda a: Fraction(math.floor(a))), "m"),
     ],
