@@ -153,18 +153,29 @@ def _compiled(
     for asked in (terms, terms._replace(loss=ANY_TERMS.loss)):
         if (kept := known.get((context.apart, asked))) is not None:
             return kept
-    work = parameters.budget
-    planning = Planning(context, parameters, terms)
-    try:
-        found = _top(tree, planning)
-    finally:
-        parameters.budget = work
+    found, planning = _looked_up(tree, context, parameters, terms)
     check_masked(planning)
     is_streamed = isinstance(found, Open) and not planning.tables and _is_streamed(tree, found, planning)
     if isinstance(found, Open) and not is_streamed:
         check_answer(found.rows, [c.typed for c in found.columns], tree)
     made = known[context.apart, _depends(planning, terms)] = _Compiled(found, planning)
     return made
+
+
+def _looked_up(tree: exp.Expr, context: Context, parameters: Parameters, terms: Terms) -> _Compiled:
+    """A statement as one SELECT where it is answered as such; what is refused is said of it as it was written."""
+    work = parameters.budget
+    made = with_inside(tree) if type(tree) is exp.Select else tree
+    try:
+        planning = Planning(context, parameters, terms)
+        return _Compiled(_top(made, planning), planning)
+    except Refusal:
+        if made is tree:
+            raise
+        parameters.budget, planning = work, Planning(context, parameters, terms)
+        return _Compiled(_top(tree, planning), planning)
+    finally:
+        parameters.budget = work
 
 
 def view_columns(view: str, context: Context) -> tuple[Column, ...]:
@@ -196,7 +207,6 @@ def plan_cube(name: str, text: str, context: Context) -> CubeQuery:
 def _top(tree: exp.Expr, planning: Planning) -> Relation:
     env = Env(plan=_relation)
     if type(tree) is exp.Select:
-        tree = with_inside(tree)
         return _select(tree, "", planning, with_ctes(tree, env), top=True)
     if isinstance(tree, exp.SetOperation):
         return set_operation(tree, "", planning, with_ctes(tree, env), top=True)

@@ -6,6 +6,7 @@ are those of each of its numbers, by the law of their one draw, where a query ar
 so takes all rows together.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.table import is_aggregate
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.select_list import OF_INPUT, grouped, is_star, items
+from dpproxy.planner.select_list import grouped, is_star, items
 
 _OUTER = frozenset({"kind", "expressions", "from_", "where", "order", "limit", "offset", "with_"})
 _INNER = frozenset({"kind", "expressions", "from_", "joins", "where", "group"})
@@ -30,6 +31,19 @@ _CONDITIONS = (
 """What its conditions may be made of, which are about keys."""
 
 
+MOST = 2_000
+"""Nodes of the one SELECT: a column may stand in it often, and each time with all that it is inside."""
+
+
+class _Source(Struct, frozen=True):
+    """What FROM has alone: its query, the names of it and of its columns outside, and whether WITH defines it."""
+
+    query: exp.Expr
+    alias: str
+    columns: Sequence[str] = ()
+    of_with: bool = False
+
+
 class _Inside(Struct, frozen=True):
     """The grouped SELECT, the name that it has outside, and what each of its columns is."""
 
@@ -39,70 +53,81 @@ class _Inside(Struct, frozen=True):
 
 
 def with_inside(outer: exp.Select) -> exp.Select:
-    """The statement as one SELECT; as it is where it is of another form."""
-    source, rest = _source(outer)
+    """The statement as one SELECT, of nodes of its own; as it is where it is of another form."""
+    source = None if _has_others(outer, _OUTER) else _source(outer)
     found = None if source is None else _inside(source)
-    if found is None or _has_others(outer, _OUTER):
+    if source is None or found is None or _size(outer, found) > MOST:
         return outer
     listed, having = _listed(outer, found), _having(outer, found)
     order = _order(outer, found, [item.alias for item in listed or ()])
     group = _group(found, listed or ())
-    if listed is None or having is None or order is None or group is None or not _shows_all(outer, found):
+    if (
+        listed is None
+        or having is None
+        or order is None
+        or group is None
+        or not _shows_all(outer, found, group)
+    ):
         return outer
     made = found.select.copy()
     made.set("expressions", listed)
     made.set("group", group if group.expressions else None)
     made.set("having", having if having.this else None)
-    for name in ("limit", "offset"):
-        made.set(name, outer.args.get(name))
+    for name in ("limit", "offset", "with_"):
+        clause = outer.args.get(name)
+        made.set(name, None if clause is None else clause.copy())
     made.set("order", order if order.expressions else None)
-    made.set("with_", rest)
+    if source.of_with:
+        others = made.args["with_"].expressions[:-1]
+        made.set("with_", exp.With(expressions=others) if others else None)
     return made
 
 
-def _source(outer: exp.Select) -> tuple[exp.Subquery | None, exp.With | None]:
-    """The subquery or the last name of WITH that FROM has alone, and the names that are left."""
+def _source(outer: exp.Select) -> _Source | None:
+    """The subquery or the last name of WITH that FROM has alone."""
     clause, names = outer.args.get("from_"), outer.args.get("with_")
     source = None if clause is None else clause.this
-    if type(source) is exp.Subquery:
-        return source, names
-    if type(source) is not exp.Table or source.db or names is None or names.args.get("recursive"):
-        return None, names
-    *others, last = names.expressions
-    alias = source.args.get("alias")
-    is_alone = sum(1 for table in outer.find_all(exp.Table) if table.name == last.alias) == 1
-    if source.name != last.alias or not is_alone or (alias is not None and alias.columns):
-        return None, names
-    if set(_given(source)) - {"this", "alias"} or last.alias in [one.alias for one in others]:
-        return None, names
-    outside = exp.TableAlias(
-        this=exp.to_identifier(source.alias_or_name, quoted=True), columns=last.args["alias"].columns
-    )
-    return exp.Subquery(this=last.this, alias=outside), exp.With(expressions=others) if others else None
-
-
-def _inside(source: exp.Subquery) -> _Inside | None:
-    """What is inside, itself without a query around it; None where it does not group rows, or orders or limits them."""
-    alias, query = source.args.get("alias"), source.this
-    if type(query) is not exp.Select or set(_given(source)) - {"this", "alias"}:
+    if source is None or set(_given(source)) - {"this", "alias"}:
         return None
-    select = with_inside(query)
+    renamed = [column.name for column in source.args["alias"].columns] if source.args.get("alias") else []
+    if type(source) is exp.Subquery:
+        return _Source(source.this, source.alias, renamed)
+    if type(source) is not exp.Table or names is None or names.args.get("recursive") or renamed:
+        return None
+    last = names.expressions[-1]
+    named = [n.alias if type(n) is exp.CTE else n.name for n in outer.find_all(exp.Table, exp.CTE)]
+    if source.name != last.alias or named.count(last.alias) > 2:
+        return None  # another one, or read by another entry, too
+    columns = [column.name for column in last.args["alias"].columns]
+    return _Source(last.this, source.alias_or_name, columns, of_with=True)
+
+
+def _inside(source: _Source) -> _Inside | None:
+    """What is inside, itself without a query around it; None where it does not group rows, or orders or limits them."""
+    if type(source.query) is not exp.Select:
+        return None
+    select = with_inside(source.query)
     if _has_others(select, _INNER) or any(is_star(entry) for entry in select.expressions):
         return None
     is_grouped = select.args.get("group") or any(
         is_aggregate(n) for e in select.expressions for n in own_nodes(e)
     )
     listed = items(select)
-    names = [item.name for item in listed]
-    if alias is not None:
-        renamed = [column.name for column in alias.columns]
-        names = [*renamed, *names[len(renamed) :]]
+    names = [*source.columns, *(item.name for item in listed[len(source.columns) :])]
     if not is_grouped or len(set(names)) < len(names) or len(names) != len(listed):
         return None
     columns = {name: item.node for name, item in zip(names, listed, strict=True)}
     if any(n for e in columns.values() for n in e.find_all(exp.Window, exp.Query, exp.UDTF, exp.Parameter)):
         return None
     return _Inside(select, source.alias, columns)
+
+
+def _size(outer: exp.Select, found: _Inside) -> int:
+    """The nodes that columns of what is inside are in the one SELECT, at least."""
+    sizes = {name: sum(1 for _ in node.walk()) for name, node in found.columns.items()}
+    read = Counter(n.name for n in own_nodes(outer) if type(n) is exp.Column)
+    stars = sum(map(is_star, outer.expressions))
+    return stars * sum(sizes.values()) + sum(count * sizes.get(name, 0) for name, count in read.items())
 
 
 def _given(node: exp.Expr) -> list[str]:
@@ -118,7 +143,8 @@ def _listed(outer: exp.Select, found: _Inside) -> list[exp.Alias] | None:
     listed: list[exp.Alias] = []
     for item in items(outer):
         if is_star(item.node):
-            if isinstance(item.node, exp.Column) and item.node.table != found.alias:
+            named = item.node if isinstance(item.node, exp.Column) else None
+            if named is not None and (named.table != found.alias or "db" in _given(named)):
                 return None
             if _given(item.node if isinstance(item.node, exp.Star) else item.node.this):
                 return None
@@ -176,11 +202,11 @@ def _having(outer: exp.Select, found: _Inside) -> exp.Having | None:
     return exp.Having(this=made) if is_of_keys else None
 
 
-def _shows_all(outer: exp.Select, found: _Inside) -> bool:
-    """Whether all its numbers are used: so each statement around one query asks for one and the same release."""
+def _shows_all(outer: exp.Select, found: _Inside, group: exp.Group) -> bool:
+    """Whether all it computes is used: each statement around one query asks for the same release."""
     used = {n.name for entry in outer.expressions for n in entry.find_all(exp.Column)}
-    numbers = {name for name, e in found.columns.items() if any(is_aggregate(n) for n in own_nodes(e))}
-    return numbers <= used or any(is_star(entry) for entry in outer.expressions)
+    left = (e for name, e in found.columns.items() if name not in used)
+    return any(map(is_star, outer.expressions)) or all(e.unnest() in group.expressions for e in left)
 
 
 def _order(outer: exp.Select, found: _Inside, names: Sequence[str]) -> exp.Order | None:
@@ -189,14 +215,12 @@ def _order(outer: exp.Select, found: _Inside, names: Sequence[str]) -> exp.Order
     made = exp.Order(expressions=[]) if order is None else order.copy()
     for entry in made.expressions:
         node = entry.this
-        is_input = bool(node.meta_get(OF_INPUT))
-        is_listed = type(node) is exp.Column and not node.table and node.name in names and not is_input
+        is_listed = type(node) is exp.Column and not node.table and node.name in names
         if is_listed or type(node) is exp.Literal:
             continue
         computed = _computed(node, found)
         if computed is None:
             return None
-        computed.meta[OF_INPUT] = True
         entry.set("this", computed)
     return made
 

@@ -23,8 +23,9 @@ _WHOLE: Final = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 def write_lists(tree: exp.Expr) -> None:
     """Write comparisons with each value of a list as IN, in place. Errors: ``InvalidText``, ``TooComplex``."""
     for test in tree.find_all(exp.In):
-        if [type(n) for n in test.expressions] == [exp.Values]:
-            rows = test.expressions[0].expressions
+        only = test.expressions[0] if len(test.expressions) == 1 else None
+        if type(only) is exp.Values and [n for n, given in only.args.items() if given] == ["expressions"]:
+            rows = only.expressions
             alone = all(len(row.expressions) == 1 for row in rows)
             test.set("expressions", [row.expressions[0] for row in rows] if alone else rows)
     for node in list(tree.find_all(exp.EQ, exp.NEQ)):

@@ -3,10 +3,12 @@
 import pytest
 
 from dpproxy.algebra.plan import Plan
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.accept import parse
 from dpproxy.planner.reuse.normal_form import stage
-from dpproxy.planner.rewrites.around import with_inside
-from tests.golden.world import World, build, plan_of
+from dpproxy.planner.rewrites.around import MOST, with_inside
+from dpproxy.values.errors import Refusal
+from tests.golden.world import World, build, plan_of, plan_tree
 from tests.planner.release.test_intervals import shown
 
 COUNTED = "SELECT ward, count(*) AS n FROM v GROUP BY ward"
@@ -80,6 +82,8 @@ def test_both_are_one(written: str, made: str):
         f"SELECT r.n FROM ({COUNTED}) AS q",
         f"SELECT r.* FROM ({COUNTED}) AS q",
         f"SELECT s.q.n FROM ({COUNTED}) AS q",
+        f"SELECT s.q.* FROM ({COUNTED}) AS q",
+        f"WITH q AS (SELECT 1 AS n), q AS ({COUNTED}) SELECT n FROM q",
         f"SELECT n FROM ({COUNTED}) AS q ORDER BY CASE WHEN n > 3 THEN 1 END",
         f"SELECT n AS ward FROM ({COUNTED}) AS q",
         f"SELECT ward FROM ({COUNTED}) AS q",
@@ -88,6 +92,7 @@ def test_both_are_one(written: str, made: str):
         f"SELECT n FROM ({COUNTED} UNION ALL {COUNTED}) AS q",
         "SELECT ward FROM (SELECT ward FROM v) AS q",
         "SELECT n FROM (SELECT *, 1 AS n FROM v GROUP BY 1) AS q",
+        "SELECT n FROM (SELECT ward, x AS other, count(*) AS n FROM v GROUP BY ward) AS q",
         "SELECT n FROM (SELECT ward, count(*) AS n FROM v GROUP BY ROLLUP (ward)) AS q",
         "SELECT n, n2 FROM (SELECT count(*) AS n, 'a' AS n2 FROM v) AS q",
         "SELECT n FROM (SELECT count(*) AS n, count(*) AS n FROM v) AS q",
@@ -109,6 +114,32 @@ def test_both_are_one(written: str, made: str):
 def test_others_stay(sql: str):
     tree = parse(sql)
     assert with_inside(tree) is tree
+
+
+ANY = (
+    f"WITH a AS (SELECT 1 AS n), q AS ({COUNTED}) SELECT max(n) FROM q",
+    f"WITH a AS (SELECT 1 AS n), q AS ({COUNTED}) SELECT n + 1 FROM q LIMIT 3",
+    f"WITH q (w, m) AS ({COUNTED}) SELECT m FROM q WHERE m > 3",
+    f"SELECT n FROM (SELECT n FROM ({COUNTED}) AS i OFFSET 2) AS q LIMIT 1",
+)
+
+
+@pytest.mark.parametrize("sql", ANY)
+def test_the_statement_itself_stays_as_it_is(sql: str):
+    tree = parse(sql)
+    copy = tree.copy()
+    with_inside(tree)
+    assert tree == copy
+    for node in tree.walk():
+        assert all(child.parent is node for child in node.iter_expressions())
+
+
+def test_columns_that_stand_in_it_often_make_it_no_longer_than_allowed():
+    sql = COUNTED
+    for level in range(40):
+        sql = f"SELECT n + n AS n FROM ({sql}) AS q{level}"
+    made = with_inside(parse(sql))
+    assert sum(1 for _ in made.walk()) < 2 * MOST
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +207,24 @@ def test_each_statement_around_one_query_asks_for_one_release(world: World):
         for where in ("", "WHERE g < 3", "WHERE n > 3")
     ]
     assert all(released(plan) == released(plans[0]) for plan in plans)
+
+
+def test_it_is_planned_again_as_before(world: World):
+    sql = f"WITH a AS (SELECT 1 AS n), q AS ({INSIDE}) SELECT max(n), max(s) FROM q"
+    tree = parse(sql)
+    first, again = (plan_tree(world, tree, Parameters()) for _ in range(2))
+    assert first == again
+
+
+def test_what_is_refused_is_said_of_the_statement_as_it_was_written(world: World):
+    sql = f"SELECT n, s FROM ({INSIDE}) AS q WHERE g LIKE 'x'"
+    with pytest.raises(Refusal) as refused:
+        plan_of(world, sql)
+    assert refused.value.position == sql.index("g LIKE")
+
+
+def test_columns_of_what_each_person_has_are_told_where_no_rows_are_asked_for(world: World):
+    sql = "SELECT * FROM (SELECT id, count(*) AS n FROM people GROUP BY id) AS q"
+    assert [o.column.name for o in plan_of(world, f"{sql} LIMIT 0").outputs] == ["id", "n"]
+    with pytest.raises(Refusal):
+        plan_of(world, sql)

@@ -45,3 +45,8 @@ def test_a_list_that_does_not_read(written: str, refusal: type[Refusal]):
 )
 def test_another_any_stays(written: str):
     assert "ANY" in parse(f"SELECT count(*) FROM t WHERE {written}").sql("postgres")
+
+
+def test_a_list_of_values_that_is_cut_is_no_list():
+    with pytest.raises(Refusal):
+        accept(parse("SELECT count(*) FROM t WHERE x IN (VALUES (1), (2) LIMIT 1)"))
