@@ -5,7 +5,7 @@ something else of the same price. Eve, whom another budget pays for, compares ev
 the store reads for her, by which she could be answered sooner or later.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -28,6 +28,7 @@ CREATE PRIVACY BUDGET other LIMIT EPSILON 50 DEFAULT EPSILON 0.5;
 GRANT SELECT ON people TO researcher WITH PRIVACY BUDGET lab;
 GRANT SELECT ON people TO stranger WITH PRIVACY BUDGET other;
 """
+Origins = int | Sequence[int]
 USERS = {"ann": ["researcher"], "bob": ["researcher"], "eve": ["stranger"]}
 ASKED = "SELECT sex, count(*) FROM people GROUP BY sex"
 INSIDE = {"the same": ASKED, "another": "SELECT sex, count(*) FROM people WHERE age > 3 GROUP BY sex"}
@@ -72,10 +73,12 @@ def test_what_others_share_is_not_told_and_not_looked_at(
                 assert [m.kind for m in connection.query(sql)].count("D") == 2
     looked_at = set[int]()
 
-    def noting(original: Callable[[ReleaseStore, int], object]) -> Callable[[ReleaseStore, int], object]:
-        def noted(store: ReleaseStore, origin: int) -> object:
-            looked_at.add(origin)
-            return original(store, origin)
+    def noting(
+        original: Callable[[ReleaseStore, Origins], object],
+    ) -> Callable[[ReleaseStore, Origins], object]:
+        def noted(store: ReleaseStore, origins: Origins) -> object:
+            looked_at.update([origins] if isinstance(origins, int) else origins)
+            return original(store, origins)
 
         return noted
 

@@ -335,6 +335,7 @@ def test_a_question_by_the_keyboard_alone(tab: Page):
     tab.wait_for_selector(".answer")
 
 
+@pytest.mark.alone
 def test_the_first_page_is_small_and_quick(tab: Page):
     sizes: list[int] = []
     tab.on("response", lambda response: sizes.append(len(response.body())))
