@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.table import is_aggregate
 from dpproxy.planner.rows.relation import own_nodes
-from dpproxy.planner.select_list import grouped, is_star, items
+from dpproxy.planner.select_list import OF_INPUT, grouped, is_star, items
 
 _OUTER = frozenset({"kind", "expressions", "from_", "where", "order", "limit", "offset", "with_"})
 _INNER = frozenset({"kind", "expressions", "from_", "joins", "where", "group"})
@@ -29,8 +29,6 @@ _CONDITIONS = (
     exp.Is, exp.Null, exp.Boolean, exp.Like, exp.ILike, exp.Parameter,
 )  # fmt: skip
 """What its conditions may be made of, which are about keys."""
-
-
 MOST = 2_000
 """Nodes of the one SELECT: a column may stand in it often, and each time with all that it is inside."""
 
@@ -222,6 +220,7 @@ def _order(outer: exp.Select, found: _Inside, names: Sequence[str]) -> exp.Order
         if computed is None:
             return None
         entry.set("this", computed)
+        entry.meta[OF_INPUT] = True  # whatever the SELECT list calls by its name
     return made
 
 

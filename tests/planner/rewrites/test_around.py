@@ -228,3 +228,9 @@ def test_columns_of_what_each_person_has_are_told_where_no_rows_are_asked_for(wo
     assert [o.column.name for o in plan_of(world, f"{sql} LIMIT 0").outputs] == ["id", "n"]
     with pytest.raises(Refusal):
         plan_of(world, sql)
+
+
+def test_what_it_is_ordered_by_is_a_column_inside_whatever_the_list_calls_by_its_name(world: World):
+    inside = "SELECT g AS k, count(*) AS c FROM people GROUP BY people.g"
+    plan = plan_of(world, f"SELECT c AS g, k AS m FROM ({inside}) AS q ORDER BY k DESC")
+    assert [int(str(m)) for _, m, *_ in shown(plan, [[(7 * g) % 5] for g in range(6)])] == [5, 4, 3, 2, 1, 0]
